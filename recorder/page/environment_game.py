@@ -119,8 +119,8 @@ class EnvironmentGame:
     def result(self) -> dict[str, Any]:
         """The end of the game, as the page shows it."""
         outcome = "terminated" if self.terminated else "truncated"
-        result = {"outcome": outcome, "total": sum(self.rewards), "steps": len(self.actions)}
-        return {**result, **({"problem": self._problem} if self._problem else {})}
+        total, steps = sum(self.rewards), len(self.actions)
+        return {"outcome": outcome, "total": total, "steps": steps, "problem": self._problem}
 
     def picture(self) -> bytes:
         """The environment's picture, grey or in colours, as a PNG; the fastest compression, as the page is on this

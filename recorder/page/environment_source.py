@@ -20,7 +20,7 @@ from ..source import Source, identity_of, next_game
 from .environment_game import Coach, EnvironmentGame, repeats_games
 from .environment_keys import key_map
 from .library import Library
-from .messages import NOBODY, Keys, Message, Turn, encode, picture
+from .messages import Keys, Message, Turn, encode, picture
 from .server import RecorderServer, Send
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path, max_idle_f
         keys = key_map(env, info.actions, settings.actions, settings.default_action)
         coach, coaching = None, None
         if policy is not None:
-            policy.require_fit(info.observation, info.actions, settings.policy, str(spec))
-            back, identity = settings.back if repeats_games(env, info) else 0.0, identity_of(settings, settings.policy)
+            file = str(settings.policy)
+            policy.require_fit(info.observation, info.actions, file, str(spec))
+            back, identity = settings.back if repeats_games(env, info) else 0.0, identity_of(settings, file)
             coach = Coach(policy, identity, itertools.count(next_game(folder, identity)), round(back * fps))
             coaching = {"release": settings.release, "back": back}
         with spec.refusing():
@@ -63,7 +64,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path, max_idle_f
 
         report = plain_console().print
         new_game = partial(EnvironmentGame, env, keys.action, info, settings.player, settings.epsilon, report, coach)
-        session = partial(EnvironmentSession, new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)))
+        session = partial(EnvironmentSession, new_game)
         description = {"environment": environment, "coach": coaching}
         server = RecorderServer(Library(folder), session, lambda: description, settings.port, {}, environment=True)
         opened.pop_all()
@@ -89,13 +90,11 @@ def _policy(settings: EnvironmentPageSettings) -> "Policy | None":
 
 
 class EnvironmentSession:
-    """The games of one page, one after the other; a game that is left is recorded as far as it was played.
+    """The games of one page, one after the other; a game that is left is recorded as far as it was played. new_game:
+    starts a game."""
 
-    new_game: starts a game. valid: the numbers that a frame's keys may be.
-    """
-
-    def __init__(self, new_game: Callable[[], EnvironmentGame], valid: range, send: Send, writer: GameWriter) -> None:
-        self._new_game, self._valid, self._send, self._writer = new_game, valid, send, writer
+    def __init__(self, new_game: Callable[[], EnvironmentGame], send: Send, writer: GameWriter) -> None:
+        self._new_game, self._send, self._writer = new_game, send, writer
         self._game: EnvironmentGame | None = None
         """Also after its end, from which the person can go back."""
         self._file: Path | None = None
@@ -120,8 +119,6 @@ class EnvironmentSession:
                     if line is not None:
                         self._writer.write(line)
             case Keys(game=number, keys=keys):
-                if any(bits not in self._valid for bits in keys):
-                    raise ValueError("a key that the game does not have")
                 if game is not None and number == self._number and not game.over:
                     before = len(game.actions)
                     self._frames += game.advance(keys)

@@ -213,7 +213,7 @@ function over() {
   starting = false; // a game that could not go back
   view.state("over");
   const { outcome, total, steps, problem, name, discarded } = ended;
-  const title = `${problem ?? (outcome === "terminated" ? "Game over" : "Time is up")}: return ${total.toFixed(1)} in ${steps} steps`;
+  const title = `${problem || (outcome === "terminated" ? "Game over" : "Time is up")}: return ${total.toFixed(1)} in ${steps} steps`;
   const choices = [[name ? "Keep and play again (R)" : "Play again (R)", begin, true]];
   if (coach?.back && !discarded) choices.push(["Go back (Backspace)", goBack]);
   if (name) choices.push(["Discard (X)", () => discard({ file: name })]);

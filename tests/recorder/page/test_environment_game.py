@@ -101,8 +101,7 @@ def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated
     assert all(episode.truncated and episode.outcome == "truncated" for episode in episodes)
 
 
-@pytest.mark.parametrize("held", [4, -1])  # a third key; that a policy acts
-def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(cartpole: Any, held: int) -> None:
+def test_the_page_has_its_files_and_a_second_one_is_refused(cartpole: Any) -> None:
     html = cartpole.get("")[1]
     assert b'src="environment.js"' in html
     for name in re.findall(rb'(?:href|src)="([\w.]+)"', html):
@@ -111,8 +110,6 @@ def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(ca
         Page(connection).send("start")
         with cartpole.page() as second, pytest.raises(ConnectionClosed, match="1013"):
             second.recv(timeout=10)
-        with pytest.raises(ConnectionClosed, match="1008"):
-            Page(connection).keys(held)
 
 
 def test_a_module_in_front_of_an_id_is_imported_and_not_kept(make_recorder: Callable[..., Any]) -> None:
