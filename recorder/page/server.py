@@ -95,7 +95,7 @@ class RecorderServer(LocalServer):
                 return self._page()
             case ["games.json"]:
                 return encode(games=self._library.entries()).encode()
-            case ["games", collection, name] if name.endswith((".json", ".bin")):
+            case ["games", collection, name]:
                 return self._game(collection, name)
         return self._files.get(path)
 
@@ -109,18 +109,15 @@ class RecorderServer(LocalServer):
         return page.replace(b"</head>", f"{head}\n</head>".encode(), 1)
 
     def _game(self, collection: str, name: str) -> bytes | None:
-        """A game's keys, or the rows of its frames."""
-        stem, kind = name.rsplit(".", 1)
+        """A game's keys; the rows of its frames if it did not begin on a page that had just been loaded, as its keys
+        alone are not the game then."""
         try:
-            game = self._library.game(collection, stem)
-            if kind == "bin":
-                rows = rows_of_replay(replay_episode(game), game.keys_of_frames)
-                return rows.tobytes()
+            game = self._library.game(collection, name)
         except (KeyError, BadInput, OSError):
             return None
-        # Unless the game began on a page that had just been loaded, its keys alone are not the game.
-        keys = game.keys_of_frames.tolist() if game.start is None else None
-        return encode(keys=keys).encode()
+        keys = game.keys_of_frames
+        content = {"keys": keys} if game.start is None else {"rows": rows_of_replay(replay_episode(game), keys)}
+        return encode(**{name: values.ravel().tolist() for name, values in content.items()}).encode()
 
     def _connected(self, connection: ServerConnection) -> None:
         """Serve one page's connection."""

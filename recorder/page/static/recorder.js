@@ -101,10 +101,9 @@ class RecordedGames {
   // Fetches what playing an entry back takes.
   async load(entry) {
     if (!entry?.file || entry.keys || entry.rows) return;
-    const path = `games/${entry.collection}/${entry.file}`;
-    const { keys } = await (await fetch(`${path}.json`)).json();
+    const { keys, rows } = await (await fetch(`games/${entry.collection}/${entry.file}`)).json();
     if (keys) entry.keys = keys;
-    else entry.rows = new Float32Array(await (await fetch(`${path}.bin`)).arrayBuffer());
+    else entry.rows = Float32Array.from(rows);
   }
 
   // --- the game under way ---

@@ -13,16 +13,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import qwop.recorder.page.server as recorder_server
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.envs.pictures.player import rows_of_replay
+from qwop.envs.qwop.session import GameStart, Opening
 from qwop.play import server
 from qwop.play.server import LOOPBACK
 from qwop.play.site import files
 from qwop.recorder.game_writer import record_interrupted
 from qwop.recorder.settings import RecorderPageSettings
 from websockets.exceptions import ConnectionClosed
+
+from ...fakes import game_of as game_with_keys
 
 FALL = [4] * 60
 KEYS = [5] * 20 + [10] * 10
@@ -129,9 +134,21 @@ def test_the_page_is_served_with_its_recorder_and_games(recorder: Any, game_of: 
         for name in re.findall(r'from "\./([\w.]+)"', script.read_text()):
             assert recorder.get(name)[0] == 200, name
     (listed,) = json.loads(recorder.get("games.json")[1])["games"]
-    assert json.loads(recorder.get(f"games/own/{listed['name']}.json")[1]) == {"keys": KEYS}
-    for path in ("nothing", "games/own/episode-000007.json", "games/x/y.json", "../server.py"):
+    assert json.loads(recorder.get(f"games/own/{listed['name']}")[1]) == {"keys": KEYS}
+    for path in ("nothing", "games/own/episode-000007", "games/x/y", "../server.py"):
         assert recorder.get(path)[0] == 404
+
+
+def test_a_game_that_began_elsewhere_is_shown_by_its_rows(recorder: Any) -> None:
+    start = GameStart(opening=Opening(2), trigonometry="fdlibm")
+    name = (
+        DatasetWriter(recorder.folder, recorder.source.info)
+        .write(game_with_keys(KEYS, recorder.source.info, start=start))
+        .stem
+    )
+    rows = np.reshape(json.loads(recorder.get(f"games/own/{name}")[1])["rows"], (len(KEYS) + 1, -1))
+    played = start.session().play(KEYS)
+    np.testing.assert_array_equal(rows, rows_of_replay(played, KEYS))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +224,7 @@ def refused_requests(host: str, port: int, token: str) -> Iterator[tuple[str, by
         yield f"{method}", request(method, own + "games.json", at_home + page + UPGRADE)
 
     outside = ["../server.py", "..%2fserver.py", "/etc/passwd", "\\..\\server.py", "games/own/../dataset.json",
-               "games/own/..%2fdataset.bin", "games/own/episode-" + "9" * 5000 + ".bin", "main.js%00", "~"]  # fmt: skip
+               "games/own/..%2fdataset", "games/own/episode-" + "9" * 5000, "main.js%00", "~"]  # fmt: skip
     for path in outside:
         yield f"path {path[:40]!r}", request("GET", own + path, at_home)
 
