@@ -12,7 +12,6 @@ A seed that fails prints the line that repeats it, and makes the exit code 1.
 import argparse
 import functools
 import importlib
-import math
 import os
 import shlex
 import sys
@@ -39,7 +38,6 @@ def main() -> int:
     parser.add_argument("--faults", nargs="+", metavar="FAULT", help="faults of runs")
     parser.add_argument("--quick", action="store_true", help="only works of less than a second")
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the seeds (1)")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no seed after so long (no limit)")
     asked = parser.parse_args()
     cases = getattr(importlib.import_module(f".{asked.cases}", __package__), CASES[asked.cases])
     only = asked.only or (cases.QUICK if asked.quick else cases.NAMES)
@@ -60,14 +58,12 @@ def main() -> int:
 
 def _job(asked: argparse.Namespace, cases: Any, only: list[str], folder: Path, job: int) -> Counter[str]:
     """Try every so many seeds in a process and a folder of its own; how often they ended in which way."""
-    counts, since = Counter[str](), time.monotonic()
+    counts = Counter[str]()
     folder = folder / f"job-{job}"
     folder.mkdir()
     os.chdir(folder)  # where settings look for files
     trials = cases(folder, only, asked.faults) if asked.faults else cases(folder, only)
     for seed in range(asked.first + job, asked.first + asked.seeds, asked.jobs):
-        if time.monotonic() - since > asked.seconds:
-            break
         try:
             counts[trials.run(seed)] += 1
         except Exception as error:

@@ -237,6 +237,7 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     shutil.move(tmp_path / "checkpoints", folder)
     grown(*settings, "rounds=2", "resume=true")
     before = (tmp_path / "run" / "history.jsonl").read_bytes()
+    grown(*settings, "resume=true")  # rounds=1: no more are left to play
     (tmp_path / "run" / "first" / "agent-00.safetensors").unlink()
     assert "first/agent-00.safetensors: no such file; put back the policy that the run began with" in refused(
         *settings, "rounds=3", "evaluation.games=2", "resume=true"
