@@ -96,10 +96,12 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
     console.rule(f"round {number}")
     begun = (folder / CLONED / POLICY).exists() or (folder / LEARNED).exists()  # after play that may have ended early
     games = folder / "games"
-    if not begun and not record_round(settings, before, games, number, console):
-        raise BadInput(f"{games}: nothing was played; the same command begins the round again")
-    if not begun and not is_corrected(games):
-        raise BadInput(f"{games}: nobody corrected the policy, so there is nothing to learn; the same command plays on")
+    if not begun:
+        record_round(settings, before, games, number, console)
+        if not is_corrected(games):
+            raise BadInput(
+                f"{games}: nobody corrected the policy, so there is nothing to learn; the same command plays on"
+            )
     after = _learn(settings, before, folder, number)
     figures = {}
     with progress_bar("games", console) as bar:

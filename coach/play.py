@@ -20,12 +20,9 @@ from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from .settings import CoachSettings
 
 
-def record_round(settings: CoachSettings, policy: Path, folder: Path, number: int, console: Console) -> bool:
-    """Record the games of a round into a dataset.
-
-    The minutes that an interrupted round recorded count, unless nobody corrected anything in them. Returns false if
-    there is no game.
-    """
+def record_round(settings: CoachSettings, policy: Path, folder: Path, number: int, console: Console) -> None:
+    """Record the games of a round into a dataset. The minutes that an interrupted round recorded count, unless nobody
+    corrected anything in them."""
     spec = load_policy(policy).environment
     env = spec.make()
     fps = decisions_a_second(env)
@@ -49,10 +46,8 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         for note in source.notes:
             console.print(note)
         record(source, GameWriter(writer, time_limit(seconds, fps)), console)
-    if not _episodes(folder):
-        return False
-    console.print(describe(folder).table(f"{folder}"))
-    return True
+    if _episodes(folder):
+        console.print(describe(folder).table(f"{folder}"))
 
 
 def time_limit(seconds: float, fps: float) -> Callable[[Episode], bool]:

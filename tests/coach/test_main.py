@@ -146,9 +146,8 @@ def test_a_round_interrupted_while_it_learned_is_not_played_on(
 ) -> None:
     played: list[Path] = []
 
-    def record_round(_: CoachSettings, policy: Path, folder: Path, *__: object) -> bool:
+    def record_round(_: CoachSettings, policy: Path, folder: Path, *__: object) -> None:
         played.append(folder)
-        return True
 
     def learn(settings: Any) -> None:
         Path(settings.out).mkdir(exist_ok=True)
@@ -190,7 +189,7 @@ def test_a_round_replaces_the_policy_only_by_a_better_one(
         figures = {"episodes": 4, "finishes": finishes, "median_seconds": median, "mean_metres": 90.0}
         return Mock(summary=lambda: figures)
 
-    monkeypatch.setattr("qwop.coach.main.record_round", lambda *_: True)
+    monkeypatch.setattr("qwop.coach.main.record_round", lambda *_: None)
     monkeypatch.setattr("qwop.coach.main.is_corrected", lambda folder: True)
     monkeypatch.setattr("qwop.coach.main._learn", lambda *_: learned)
     monkeypatch.setattr("qwop.coach.main.evaluate", played)
