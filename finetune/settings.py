@@ -1,7 +1,7 @@
 """The settings of `qwop-finetune`. Importing them does not load PyTorch, so `--help` is fast."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import groupby
 from operator import or_
@@ -182,7 +182,7 @@ class FinetuneSettings(Settings):
             for group, values in of_line.items():
                 if isinstance(node.get(group, {}), dict):
                     node[group] = {**preset.get(group, {}), **values}
-        phases, first = schedule.get("phases"), _running(node)
+        phases, first, places = schedule.get("phases"), _running(node), {*_places(line)}
         running = first
         for key, phase in phases.items() if isinstance(phases, dict) else ():
             if not isinstance(phase, dict):
@@ -194,7 +194,7 @@ class FinetuneSettings(Settings):
                 for name, value in values.items():
                     inherits = not _name_in(phase) and name not in phase.get(group, {})
                     place = f"schedule.phases.{key}.{group}.{name}"
-                    if name == "name" or inherits or not _has(running, group, name) or _sets(line, place):
+                    if name == "name" or inherits or not _has(running, group, name) or place in places:
                         continue
                     phase[group] = {**phase.get(group, {}), name: value}
                     if not _has(first, group, name):
@@ -257,12 +257,6 @@ class FinetuneSettings(Settings):
         raise ValueError(f"phase {phase} is none of the schedule's")
 
     @property
-    def starts_from_scratch(self) -> bool:
-        """True if policy=null is a new network: by the algorithm, or if an environment but no dataset is named."""
-        environment_alone = self.environment is not None and self.demonstrations is None
-        return self.chosen_algorithm.starts_from_scratch or environment_alone
-
-    @property
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that these settings configure."""
         return ALGORITHMS[option_of(self.algorithm)]
@@ -270,16 +264,6 @@ class FinetuneSettings(Settings):
     @property
     def phases(self) -> tuple[Phase, ...]:
         return self.schedule.phases
-
-    @property
-    def needs_demonstrations(self) -> bool:
-        """True if some phase has demonstrations in memory, imitation or restarts."""
-        return any(phase.needs_demonstrations for phase in self.phases)
-
-    @property
-    def uses_demonstrations(self) -> bool:
-        """True if demonstrations enter the memory in some phase."""
-        return any(phase.uses_demonstrations for phase in self.phases)
 
 
 def offer_algorithms() -> None:
@@ -322,15 +306,12 @@ def _preset(node: Mapping[str, Any], place: str) -> dict[str, Any]:
     return preset
 
 
-def _sets(line: Sequence[tuple[str, Any]], place: str) -> bool:
-    """True if a command line sets this place, by itself or within braces."""
+def _places(line: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Yield the places that a command line sets, by themselves or within braces."""
     for name, value in line:
-        inside = place.removeprefix(f"{name}.")
-        for part in inside.split(".") if inside != place else ():
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if name == place or (inside != place and value is not None):
-            return True
-    return False
+        yield name
+        if isinstance(value, Mapping):
+            yield from _places((f"{name}.{key}", one) for key, one in value.items())
 
 
 def _has(algorithm: str, group: str, name: str) -> bool:

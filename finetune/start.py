@@ -73,8 +73,9 @@ def find_start(
     state: of the run that is resumed; its folder keeps its initial policy, and games recorded since it began are left
     out. policy, dataset: in place of those that the settings name.
     """
-    name = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
     demonstrations, environment = settings.demonstrations, settings.environment
+    anew = settings.chosen_algorithm.starts_from_scratch or (environment is not None and demonstrations is None)
+    name = settings.policy or (SCRATCH if anew else None)
     if state is not None:
         name, environment, policy = str(kept_policy(Path(settings.out) / START)), None, None
     if environment is not None and name != SCRATCH:
@@ -88,7 +89,7 @@ def find_start(
         notes.append(f"policy: {PRETRAINED}")
     if dataset is None and demonstrations is not None:
         dataset = open_dataset(demonstrations)
-    elif dataset is None and (settings.needs_demonstrations or name is None):
+    elif dataset is None and (name is None or any(phase.needs_demonstrations for phase in settings.phases)):
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the {len(dataset)} embedded games")
     if dataset is not None and state is not None and state["demonstrations"] is not None:

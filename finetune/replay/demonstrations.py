@@ -173,7 +173,7 @@ def recorded_transitions(episodes: Sequence[Episode], settings: Any, gamma: floa
 
 
 def _episodes(run: "Run[Any, Any]") -> list[Episode] | None:
-    if run.demonstrations is None or not run.settings.uses_demonstrations:
+    if run.demonstrations is None or not any(phase.uses_demonstrations for phase in run.settings.phases):
         return None
     return relabelled_demonstrations(run.settings.phases, run.policy.environment, run.demonstrations)
 
