@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from .ends import one_line_end, whole_program
 from .errors import BadInput, naming, one_of, quoted
 from .files import require_writable_folder, with_home
-from .imports import import_asked
+from .imports import import_from_line
 from .lazy import import_quickly
 from .reading import MEGABYTE, parse_yaml, read_text
 from .run_folder import to_yaml
@@ -118,7 +118,7 @@ class Command(Generic[S]):
 
     def compose(self, words: Sequence[str]) -> dict[str, Any]:
         """The settings that a command line gives, as plain data, unchecked and without defaults."""
-        line_words = [_setting_of(word) for word in import_asked(words)]
+        line_words = [_setting_of(word) for word in import_from_line(words)]
         options = {name: unquoted(value) for name, value, _ in line_words if name in self.groups}
         settings = [one for one in line_words if one[0] not in self.groups]
         line, node = {name: value for name, value, _ in settings}, dict[str, Any]()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-LONGEST_SHOWN = 60
+LONGEST_VALUE = 60
 """Characters of a wrong value that a message quotes."""
 
 LONGEST_REASON = 200
@@ -45,7 +45,7 @@ def one_of(choices: Sequence[object]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def quoted(value: object, longest: int = LONGEST_SHOWN) -> str:
+def quoted(value: object, longest: int = LONGEST_VALUE) -> str:
     """A value as written on the command line, in one line of limited length."""
     if value is None:
         text = "null"

@@ -24,7 +24,7 @@ HELP = (
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
-def import_asked(arguments: Sequence[str]) -> list[str]:
+def import_from_line(arguments: Sequence[str]) -> list[str]:
     """The command line without `imports=[…]`, whose modules have been imported; BadInput for what is no module."""
     own = [one for one in arguments if one.lstrip("+").startswith(f"{SETTING}=")]
     for one in own:

@@ -18,12 +18,12 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --paper: #14181f; --text: #e2e6ee; --quiet: #9ca6b8; --soft: #212732; --line: #343c4a; --mark: #1e3450;
     --shade: #4a3520; }
-  figure polyline, figure g, figcaption span, svg.tree line { filter: brightness(1.5); }
+  figure polyline, figure g, figcaption span { filter: brightness(1.5); }
 }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--text); background: var(--paper); max-width: 1100px;
   margin: 1.4em auto; padding: 0 1em; overflow-wrap: break-word; }
 h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
-h2 { font-size: 1.1em; margin: 2em 0 .4em; } h3 { font-size: .95em; font-weight: 600; margin: 1em 0 .3em; }
+h2 { font-size: 1.1em; margin: 2em 0 .4em; }
 p.note { color: var(--quiet); margin: .2em 0 .6em; font-size: 14px; }
 .scroll { overflow-x: auto; } .scroll img { display: block; max-width: none; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 10px; margin: .6em 0 1em; }
@@ -40,7 +40,6 @@ table.facts td:first-child { white-space: nowrap; overflow-wrap: normal; color: 
 table.figures td, table.figures th { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums;
   font-size: 13.5px; }
 table.figures td:first-child, table.figures th:first-child { text-align: left; color: var(--quiet); }
-table.heat td { color: #242c3c; }
 tr.marked td { background: var(--mark); }
 pre { background: var(--soft); padding: .8em 1em; border-radius: 8px; font-size: 13px; white-space: pre-wrap;
   overflow-wrap: anywhere; }
@@ -53,7 +52,6 @@ figcaption { font-size: 14px; font-weight: 600; }
 figcaption div { font-size: 13px; font-weight: 400; } figcaption span { margin-right: 10px; }
 svg { width: 100%; height: auto; display: block; }
 svg text { font: 13.5px system-ui, sans-serif; fill: var(--quiet); }
-svg .title { font-weight: 600; font-size: 15px; fill: var(--text); }
 svg .grid { stroke: var(--line); stroke-width: 0.7; }
 svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
 svg polygon { fill-opacity: 0.16; stroke: none; }

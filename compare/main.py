@@ -22,7 +22,7 @@ from .runner import jobs_of, run_missing
 
 Row = str | Sequence[str] | Mapping[str, Any]
 
-NOT_SHOWN = "_"
+HELPER = "_"
 """Beginning of the names of rows that are run for others alone."""
 
 
@@ -70,7 +70,7 @@ def compare(
             name: [str(job.folder) for job in every if job.folder not in failures]
             for name, every in jobs_of_rows.items()
         }
-        compared = {name: read_row(name, one) for name, one in places.items() if one and not name.startswith(NOT_SHOWN)}
+        compared = {name: read_row(name, one) for name, one in places.items() if one and not name.startswith(HELPER)}
     if not compared:
         raise BadInput(f"nothing to compare: {next(iter(failures.values()), 'give rows')}")
     lines, milestones = [*lines_of(compared, against, goal)], [*milestones_of(compared, goal)]

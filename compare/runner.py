@@ -26,7 +26,7 @@ from ..finetune.log import METRICS
 from .results import Plain, note_of, read_note
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
-GIVEN = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil", "qwop-population")
+WITH_FOLDER = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil", "qwop-population")
 """Commands that get the run's folder and seed unless they have their own."""
 
 
@@ -74,7 +74,7 @@ def _words(line: str, names: Mapping[str, str]) -> tuple[str, ...]:
     except ValueError as error:
         raise BadInput(f"{line}: {error}") from None
     names_of_line = {word.partition("=")[0] for word in words}
-    own = {"seed": names["seed"], "out": names["run"]} if program in GIVEN else {}
+    own = {"seed": names["seed"], "out": names["run"]} if program in WITH_FOLDER else {}
     words += [f"{name}={value}" for name, value in own.items() if name not in names_of_line]
     if program in COMMANDS:
         COMMANDS[program].read(words)

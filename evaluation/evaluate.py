@@ -79,13 +79,13 @@ class Evaluation:
         return pandas.DataFrame([asdict(result) for result in self.results])
 
     @property
-    def judged(self) -> tuple[GameResult, ...]:
+    def any_start(self) -> tuple[GameResult, ...]:
         """The games with any start, where the results hold games of several kinds."""
         return next((games for start, games in self.by_start.items() if start.name == "any"), self.results)
 
     def summary(self) -> dict[str, Any]:
         """Figures of the games with any start."""
-        return self.figures(self.judged)
+        return self.figures(self.any_start)
 
     def figures(self, results: Sequence[GameResult]) -> dict[str, Any]:
         """Figures of some of the games (`figures_of`), with intervals unless the games are exact."""

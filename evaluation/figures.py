@@ -77,10 +77,10 @@ def figures_of(results: Sequence[GameResult], same: Sequence[object] | None) -> 
         metres = np.array([result.metres for result in results], dtype=np.float64)
         finished = np.array([result.finished for result in results], dtype=np.bool_)
         seconds = np.array([result.seconds for result in results if result.finished], dtype=np.float64)
-        ended = None if same is None else [same[place] for place in np.flatnonzero(finished).tolist()]
+        finishers = None if same is None else [same[place] for place in np.flatnonzero(finished).tolist()]
         figures |= {"finishes": int(finished.sum())} | _mean("finish_share", finished, same, wilson_interval)
         figures |= {"best_seconds": _or_none(np.min, seconds), "median_seconds": _or_none(np.median, seconds)}
-        figures |= _mean("mean_seconds", seconds, ended) | _mean("mean_metres", metres, same)
+        figures |= _mean("mean_seconds", seconds, finishers) | _mean("mean_metres", metres, same)
         figures |= {"best_metres": _or_none(np.max, metres)}
     figures |= {"best_return": _or_none(np.max, rewards), "median_return": _or_none(np.median, rewards)}
     return figures | _mean("mean_return", rewards, same)

@@ -62,7 +62,7 @@ def film_actions(
         return f"{spec.id} has no rgb_array"
     try:
         fps = float(env.metadata.get("render_fps") or 30)
-        write_video(path, _counted(_pictures_of(env, seed, actions, observations), len(actions) + 1, progress), fps)
+        write_video(path, _with_bar(_pictures_of(env, seed, actions, observations), len(actions) + 1, progress), fps)
     except (gymnasium.error.Error, ImportError, BadInput) as error:
         return str(error).splitlines()[0]
     finally:
@@ -78,7 +78,7 @@ def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int]
 def film_replay(path: Path, game: Replay, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
     """Write a film of a game of QWOP that was played with these keys, uint8 [≥ n]."""
     pictures = game_pictures(game.states, game.events, keys)
-    write_video(path, _counted(pictures, len(game.states), progress))
+    write_video(path, _with_bar(pictures, len(game.states), progress))
 
 
 def _pictures_of(
@@ -111,7 +111,7 @@ def _require_same(observation: Any, record: Observations | None) -> None:
         )
 
 
-def _counted(
+def _with_bar(
     pictures: Iterator[NDArray[np.uint8]], total: int, progress: Callable[[int, int], None]
 ) -> Iterator[NDArray[np.uint8]]:
     for number, picture in enumerate(pictures, 1):

@@ -66,9 +66,9 @@ def _run_policy(settings: EvaluateSettings) -> None:
         late = None
         if _delays(settings, spec):
             task = bar.add_task("playing with late decisions", total=games.episodes or DRAWN)
-            delayed = EnvironmentSpec(spec.id, {**spec.settings, "delay": settings.late})
+            late_spec = EnvironmentSpec(spec.id, {**spec.settings, "delay": settings.late})
             rolling = games.with_(max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
-            late = evaluate(policy, rolling, delayed, lambda count: bar.update(task, completed=count))
+            late = evaluate(policy, rolling, late_spec, lambda count: bar.update(task, completed=count))
     out = write_configuration(settings, Path(settings.folder))
     (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation
     more: dict[str, Any] = {}

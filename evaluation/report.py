@@ -74,8 +74,8 @@ def headline(evaluation: Evaluation) -> list[tuple[str, str]]:
         *((name, f"{second:.2f} s") for name, second in seconds if second is not None),
         ("best distance", f"{summary['best_metres']:.2f} m"),
     ]
-    counted = "" if summary["episodes"] == len(evaluation.results) else ", any start"
-    return [(f"{name}{counted}", value) for name, value in figures]
+    of_start = "" if summary["episodes"] == len(evaluation.results) else ", any start"
+    return [(f"{name}{of_start}", value) for name, value in figures]
 
 
 def figure(figures: dict[str, Any], name: str, unit: str) -> str:
@@ -112,7 +112,7 @@ def evaluation_page(
         "<h2>Figures</h2>",
         figures(["", *columns], [[cell.replace(INTERVAL, "(") for cell in row] for row in rows]),
         f'<p class="note">{EXACT if evaluation.exact else BETWEEN}{SHARES}</p>',
-        f'<div class="charts">{"".join(charts({"": evaluation.judged}, late))}</div>',
+        f'<div class="charts">{"".join(charts({"": evaluation.any_start}, late))}</div>',
         _games(evaluation.results),
         origin(command, settings),
     ]
@@ -131,7 +131,7 @@ def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = 
     """Charts of games, given by the names of their lines; an empty text for a chart without data."""
     lines = dict(games)
     if late is not None:
-        lines = {**{name or "in time": results for name, results in games.items()}, "late decisions": late.judged}
+        lines = {**{name or "in time": results for name, results in games.items()}, "late decisions": late.any_start}
     runs = all(one.metres is not None for results in lines.values() for one in results)
 
     def shares(values: str) -> dict[str, Points]:
@@ -172,9 +172,9 @@ def _finishes(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
     """Share of all games that have finished by each time."""
     lines = {}
     for name, results in games.items():
-        ended = [one for one in results if one.finished]
-        share = len(ended) / len(results)
-        lines[name] = [(seconds, part * share) for seconds, part in shares_below(_numbers(ended, "seconds"))]
+        finishers = [one for one in results if one.finished]
+        share = len(finishers) / len(results)
+        lines[name] = [(seconds, part * share) for seconds, part in shares_below(_numbers(finishers, "seconds"))]
     return lines
 
 

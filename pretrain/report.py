@@ -50,7 +50,7 @@ def pretraining_page(
     ]
     if games:
         parts += ["<h2>Games of the clone</h2>", _figures(games_table(games))]
-        judgements = {_played(one): one.judged for one in games}
+        judgements = {_played(one): one.any_start for one in games}
         parts.append(f'<div class="charts">{"".join(charts(judgements))}</div>')
         parts.append(best_game(max(games, key=_farthest), None))
     return page(f"Clone of {dataset}", "".join([*parts, origin(command, settings)]))

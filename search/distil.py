@@ -58,7 +58,7 @@ def distil_loss(logits: Tensor, actions: Tensor, margin: float) -> Tensor:
     return torch.relu(2 * margin - margins(logits, actions)).mean()
 
 
-def kept_loss(log_before: Tensor, log_now: Tensor) -> Tensor:
+def own_play_loss(log_before: Tensor, log_now: Tensor) -> Tensor:
     """Mean KL[π_before(·|s) ‖ π(·|s)] of log-probabilities [n, A]."""
     return (log_before.exp() * (log_before - log_now)).sum(-1).mean()
 
@@ -95,7 +95,7 @@ def distil(
             batch = near[torch.randperm(len(near), generator=generator)[: settings.batch].to(near.device)]
         mine = torch.randint(len(own), (settings.own_batch,), generator=generator).to(own.device)
         log_now = network.logits(own[mine]).log_softmax(-1)
-        loss = settings.own * kept_loss(log_before[mine], log_now)
+        loss = settings.own * own_play_loss(log_before[mine], log_now)
         if len(batch):
             loss = loss + distil_loss(network.logits(states[batch]), actions[batch], settings.margin)
         if not torch.isfinite(loss):

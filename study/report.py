@@ -26,14 +26,14 @@ RESULTS = "study.json"
 STUDY = "study.yaml"
 """The study as `study=` takes it."""
 
-SHOWN = 20
+MOST_ROWS = 20
 """Trials in the table of the search."""
 
 FRESH = (
     "The fresh runs use seeds that the search did not. Their mean decides; the mean in the search is too good for the "
     "best of many trials, because they were selected by it. ± is the standard error."
 )
-SEARCHED = "Each line is a complete trial, from setting to setting; drag along an axis to choose among them."
+LINES = "Each line is a complete trial, from setting to setting; drag along an axis to choose among them."
 PLAIN = {"displayModeBar": False}
 IMPORTANCE = "PED-ANOVA (Watanabe et al. 2023): the share of each setting in whether a trial is among the best tenth."
 
@@ -55,7 +55,7 @@ def write_report(
         _note(FRESH),
         _compared(out, results),
         "<h2>The search</h2>",
-        _table(results, results.ranked[:SHOWN]),
+        _table(results, results.ranked[:MOST_ROWS]),
         _note(f"The best of {len(results.ranked)} complete trials; {RESULTS} has all of them."),
         _pictures(study, results, objective.figure),
         f"<h2>Trials that failed</h2>{figures(('trial', 'by'), failures)}" if failures else "",
@@ -131,7 +131,7 @@ def _pictures(study: Study, results: StudyResults, figure: str) -> str:
         lines = plot_parallel_coordinate(study, target_name=figure)
         shares = plot_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
     parts = []
-    for picture, script, note in ((lines, True, SEARCHED), (shares, False, IMPORTANCE)):
+    for picture, script, note in ((lines, True, LINES), (shares, False, IMPORTANCE)):
         picture.update_layout(title=None, template="plotly_white", height=320, margin={"t": 60, "b": 40})
         parts += [picture.to_html(full_html=False, include_plotlyjs=script, config=PLAIN), _note(note)]
     return "".join(parts)

@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 from qwop.common import imports
 from qwop.common.errors import BadInput
-from qwop.common.imports import import_asked, imported, without_module
+from qwop.common.imports import import_from_line, imported, without_module
 from qwop.common.run_folder import next_command
 from qwop.envs.spec import EnvironmentSpec
 
@@ -42,7 +42,7 @@ def test_the_module_in_front_of_an_id_is_imported_and_not_stored(folder: Path) -
     "word", ["imports=[named_environments]", "imports=named_environments", "+imports=['named_environments']"]
 )
 def test_one_setting_imports_modules_in_every_command(folder: Path, word: str) -> None:
-    assert import_asked(["seed=1", word]) == ["seed=1"]
+    assert import_from_line(["seed=1", word]) == ["seed=1"]
     assert "Named-v0" in gymnasium.registry
 
 

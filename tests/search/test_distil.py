@@ -10,7 +10,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.search.distil import distil, distil_loss, kept_loss, margins
+from qwop.search.distil import distil, distil_loss, margins, own_play_loss
 from qwop.search.settings import DistilSettings
 
 LOGITS = torch.tensor([[1.0, 0.5, -2.0], [0.0, 3.0, 2.9]])
@@ -22,8 +22,8 @@ def test_margins_and_losses_of_known_logits() -> None:
     # Twice a margin of 0.2 is 0.4: nothing is left to learn of the first.
     torch.testing.assert_close(distil_loss(LOGITS, actions, 0.2), torch.tensor(0.25))
     before, now = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.8, 0.2]]).log()
-    torch.testing.assert_close(kept_loss(before, now), torch.tensor(0.2231436))  # ½ ln(½/0.8) + ½ ln(½/0.2)
-    assert kept_loss(before, before) == 0.0
+    torch.testing.assert_close(own_play_loss(before, now), torch.tensor(0.2231436))  # ½ ln(½/0.8) + ½ ln(½/0.2)
+    assert own_play_loss(before, before) == 0.0
 
 
 @given(st.lists(st.integers(-4, 4), min_size=3, max_size=3), st.integers(0, 2))
