@@ -83,15 +83,14 @@ def line_chart(
     x_name: str,
     *,
     log: bool = False,
-    dots: bool = False,
     around: Mapping[str, Sequence[Interval]] | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
-    log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw only the points, for
-    values without order. around: an area for each line that has one, such as its mean ± standard error, by the line's
-    name; not with log. colours: of the lines by name, if the page explains them elsewhere; there is then no legend.
+    log: use a logarithmic vertical axis and leave out points that are not positive. around: an area for each line that
+    has one, such as its mean ± standard error, by the line's name; not with log. colours: of the lines by name, if the
+    page explains them elsewhere; there is then no legend.
     """
     curves = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -113,11 +112,11 @@ def line_chart(
         parts.append(f'<polygon points="{frame.path(edge)}" fill="{colour_of[name]}"/>')
     for name, points in curves.items():
         tooltip = f"<title>{escape(name)}</title>"
-        if dots or len(points) == 1:
-            circles = "".join(f'<circle cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}" r="2.5"/>' for x, y in points)
-            parts.append(f'<g fill="{colour_of[name]}">{tooltip}{circles}</g>')
-        if not dots:
-            parts.append(f'<polyline points="{frame.path(points)}" stroke="{colour_of[name]}">{tooltip}</polyline>')
+        if len(points) == 1:
+            ((x, y),) = points
+            circle = f'<circle cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}" r="2.5"/>'
+            parts.append(f'<g fill="{colour_of[name]}">{tooltip}{circle}</g>')
+        parts.append(f'<polyline points="{frame.path(points)}" stroke="{colour_of[name]}">{tooltip}</polyline>')
     names = [f'<span style="color:{colour_of[name]}">{escape(name)}</span>' for name in curves]
     legend = f"<div>{' '.join(names)}</div>" if len(names) > 1 and colours is None else ""
     return "".join([f"<figure><figcaption>{escape(title)}{legend}</figcaption>", *parts, "</svg></figure>"])

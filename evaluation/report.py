@@ -137,16 +137,11 @@ def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = 
     def shares(values: str) -> dict[str, Points]:
         return {name: shares_below(_numbers(results, values)) for name, results in lines.items()}
 
-    parts = []
+    parts = [line_chart("share of games, by return", shares("reward"), [], "return")]
     if runs:
-        parts += [
-            line_chart("share of games finished, by time", _finishes(lines), [], "seconds"),
-            line_chart("share of games, by distance", shares("metres"), [], "metres"),
-            line_chart(
-                "time of finished games, s", _by_start(games), [], "idle frames before the first key", dots=True
-            ),
-        ]
-    return [*parts, line_chart("share of games, by return", shares("reward"), [], "return")]
+        parts.insert(0, line_chart("share of games, by distance", shares("metres"), [], "metres"))
+        parts.insert(0, line_chart("share of games finished, by time", _finishes(lines), [], "seconds"))
+    return parts
 
 
 def best_game(evaluation: Evaluation, film: Path | None) -> str:
@@ -175,18 +170,6 @@ def _finishes(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
         finishers = [one for one in results if one.finished]
         share = len(finishers) / len(results)
         lines[name] = [(seconds, part * share) for seconds, part in shares_below(_numbers(finishers, "seconds"))]
-    return lines
-
-
-def _by_start(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
-    """Time of each finished game by its idle frames; the median where several games have the same."""
-    lines = {}
-    for name, results in games.items():
-        times: dict[int, list[float]] = {}
-        for one in results:
-            if one.finished and one.idle_frames is not None and one.seconds is not None:
-                times.setdefault(one.idle_frames, []).append(one.seconds)
-        lines[name] = [(float(frames), float(np.median(seconds))) for frames, seconds in sorted(times.items())]
     return lines
 
 
