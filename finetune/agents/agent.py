@@ -14,13 +14,15 @@ from torch.optim import Optimizer
 from ...common.errors import BadInput
 from ...common.settings import Settings
 from ...policies.networks import LayeredNetwork, Network, Values
+from ...policies.q_networks import EpsilonGreedy
 from ...policies.scaling import ObservationScaler, RunningStatistics
-from ..experience.sequences import Sequences
+from ..experience.sequences import NStep, Sequences
 from ..log import RunLog, UpdateStats
 from ..replay.demonstrations import Demonstrations
 from ..replay.memory import Memory
+from ..replay.transition_memory import TransitionMemory
 from ..schedules.phase import Phase, PhaseValues
-from .settings import LiveSettings
+from .settings import LiveSettings, QSettings
 
 N = TypeVar("N", bound=Network, covariant=True)
 S = TypeVar("S", bound=Settings, covariant=True)
@@ -241,6 +243,40 @@ class ReplayAgent(Agent):
         return self.demonstrations.next(self.demonstrations_due.take(now.demonstrations * live))
 
 
+@dataclass(eq=False)
+class QAgent(ReplayAgent):
+    """Learns Q from transitions in memory.
+
+    ε follows the schedule and is part of the network, so the behaviour policy is exactly
+    π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
+    """
+
+    learner: Learner[EpsilonGreedy, QSettings]
+    memory: TransitionMemory
+
+    def __post_init__(self) -> None:
+        self.n_step, self.updates_due = NStep(self.learner.settings.n_steps), FractionalCounter()
+        self.decisions = self.settings.decisions
+
+    @torch.no_grad()
+    def advance(self, decisions: int, planned: int) -> None:
+        """Set the network's ε."""
+        a = self.learner.settings
+        self.learner.network.epsilon.fill_(
+            linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned))
+        )
+
+    def drop_partial_episodes(self) -> None:
+        self.n_step.restart()
+
+    def measurements(self) -> dict[str, float]:
+        return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.learner.network.epsilon)}
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        return {**super().parts, "updates_due": self.updates_due, "n_step": self.n_step}
+
+
 def require_capacity(loop: Any, most: float) -> None:
     """Raise BadInput unless the memory can hold `loop.start` items, and `most`, the maximum of one iteration."""
     if loop.capacity < max(most, loop.start):
@@ -261,3 +297,14 @@ def network_of(run: Any, kind: type[K], reason: str = "", refused: Callable[[Pha
             "or a policy of the same algorithm"
         )
     return network
+
+
+def critic_of(run: Any, kind: type[K]) -> K:
+    """The policy's network, whose Q values define the policy; BadInput if it is of another kind, or for phases with
+    critic_only."""
+    return network_of(run, kind, "has no policy apart from its values (critic_only)", lambda phase: phase.critic_only)
+
+
+def linear(start: float, end: float, share: float) -> float:
+    """Linear interpolation from start to end at `share`, which is clipped to 0 … 1."""
+    return start + (end - start) * min(max(share, 0.0), 1.0)

@@ -1,8 +1,8 @@
 """Deep Q-learning: network, target network, optimiser, one update on transitions, and the agent with its memory."""
 
 import copy
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -18,8 +18,7 @@ from ...log import UpdateStats, means_by_source
 from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import PrioritisedMemory, TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import FractionalCounter, Learner, require_capacity
-from ..q_learning import QAgent, critic_of, linear
+from ..agent import FractionalCounter, Learner, QAgent, critic_of, linear, require_capacity
 from ..updates import RMSprop, of_actions, take_step
 from . import losses as dqn
 from .settings import DqnLoopSettings, DqnSettings
@@ -49,7 +48,9 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._dense = LeafGradients.of(self.network.dense_layers())
         self._dense_target = LeafGradients.of(self.target.dense_layers())
-        self._graphs = CudaGraphs(self._set_gradients, self._parameters)
+        self._gradients: Callable[..., StepResult] = self._set_gradients
+        if device.type == "cuda":
+            self._gradients = CudaGraphs(self._set_gradients, self._parameters)
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == "adam":
             self._optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)
@@ -71,7 +72,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         imitation = now.imitation * (batch.source == DEMONSTRATIONS).astype(weights.dtype) if now.imitation else None
         arrays = (batch.observations, batch.next_observations, batch.actions, batch.rewards, batch.discounts, weights)
         margin_weights = None if imitation is None else self._tensor(imitation)
-        result = self._graphs(None, *map(self._tensor, arrays), margin_weights)
+        result = self._gradients(None, *map(self._tensor, arrays), margin_weights)
         take_step(self._optimiser, self.settings.learning_rate * now.learning_rate)
         return result.errors, self._stats(batch, weights, result) if diagnose else None
 
@@ -89,10 +90,12 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
     ) -> StepResult:
         """Set the clipped gradients of the loss. imitation: the weight of J_E of each transition, [B]."""
         following = next_observations.flatten(1)
-        choosing = next_target = self._following(self.target, self._dense_target, following)
-        if self.settings.double:
-            choosing = self._following(self.network, self._dense, following)
-        q = self._values(observations.flatten(1))  # last, because the layers keep what its gradient needs
+        with torch.no_grad():
+            choosing = next_target = self._values(self.target, self._dense_target, following)
+            if self.settings.double:
+                choosing = self._values(self.network, self._dense, following)
+        # Last, because the layers keep what its gradient needs.
+        q = self._values(self.network, self._dense, observations.flatten(1))
         scaled = rewards * self.settings.reward_scale
         losses, errors, q_taken = self.losses(q, next_target, choosing, actions, scaled, discounts, imitation)
         loss = dqn.weighted_mean(losses, weights)
@@ -123,20 +126,12 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
             losses = losses + imitation * dqn.margin_loss(q, actions, self.settings.margin)
         return losses, errors.detach(), q_taken.detach()
 
-    def _values(self, observations: Tensor) -> Tensor:
-        """Q(s, ·), to be learned, [B, A]."""
-        if self._dense is not None:
-            return self._dense.outputs(self.network.layer_input(observations))[0]
-        q: Tensor = self.network(observations)
-        return q
-
-    @torch.no_grad()
-    def _following(self, network: QNetwork, dense: LeafGradients | None, observations: Tensor) -> Tensor:
-        """Q(s', ·) of the network or of the target network, [B, A]."""
-        if dense is not None:
-            return dense.without_gradient(network.layer_input(observations))
-        q: Tensor = network(observations)
-        return q
+    def _values(self, network: QNetwork, dense: LeafGradients | None, observations: Tensor) -> Tensor:
+        """Q(s, ·) of the network or of the target network, [B, A]."""
+        if dense is None:
+            return cast(Tensor, network(observations))
+        inputs = network.layer_input(observations)
+        return dense.outputs(inputs)[0] if torch.is_grad_enabled() else dense.without_gradient(inputs)
 
     @torch.no_grad()
     def copy_target(self) -> None:
@@ -183,11 +178,11 @@ class DqnAgent(QAgent):
         if live is not None and self.learner.settings.clip_rewards:
             live = live.with_clipped_rewards()
         new = None if live is None else self.n_step.push(live, now.gamma)
-        parts = [one for one in (new, self._next_demonstrations(now, self.settings.decisions)) if one is not None]
+        parts = [one for one in (new, self._next_demonstrations(now, self.decisions)) if one is not None]
         self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
         if len(self.memory) < self.settings.start:
             return
-        for number in range(self.updates_due.take(self.settings.decisions / self.settings.train_every)):
+        for number in range(self.updates_due.take(self.decisions / self.settings.train_every)):
             self._update_once(now, diagnose=number == 0)
 
     def advance(self, decisions: int, planned: int) -> None:

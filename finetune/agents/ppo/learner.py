@@ -134,7 +134,8 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
             critic = DenseLayers.of([*values.trunk, head], low)
             self._dense = LeafGradients.of(critic, network.dense_layers(low))
         self._parameters = [*network.parameters(), *(() if values is None else values.parameters())]
-        self._graphs = CudaGraphs(self._set_gradients, self._parameters)
+        on_gpu = device.type == "cuda"
+        self._gradients = CudaGraphs(self._set_gradients, self._parameters) if on_gpu else self._set_gradients
         self._optimiser = torch.optim.Adam(self._parameters, eps=settings.epsilon, fused=True)
 
     @property
@@ -200,7 +201,7 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
             imitated = inputs, self._tensor(rows.actions), probabilities
         weights = now.entropy * self.settings.entropy_coefficient, now.imitation, now.kickstarting
         numbers = torch.tensor(weights, dtype=self._value_head.weight.dtype, device=self._device)
-        results = self._graphs(now.critic_only, numbers, *batch, *imitated)
+        results = self._gradients(now.critic_only, numbers, *batch, *imitated)
         take_step(self._optimiser, self.settings.learning_rate * now.learning_rate)
         return results
 

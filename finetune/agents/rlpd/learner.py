@@ -15,9 +15,8 @@ from ...log import UpdateStats, means_by_source
 from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import PhaseValues
-from ..agent import Learner, require_capacity
+from ..agent import Learner, QAgent, critic_of, require_capacity
 from ..dqn.losses import margin_loss
-from ..q_learning import QAgent, critic_of
 from ..updates import descend, move_towards, of_actions
 from . import losses as rlpd
 from .settings import RlpdLoopSettings, RlpdSettings
@@ -100,7 +99,7 @@ class RlpdAgent(QAgent):
             self.memory.push(self.n_step.push(live, now.gamma))
         if now.live and len(self.memory) < self.settings.start:
             return
-        due = self.updates_due.take(self.settings.decisions * self.settings.updates_per_decision)
+        due = self.updates_due.take(self.decisions * self.settings.updates_per_decision)
         for number in range(due):
             batch = self._batch(now)
             stats = self.learner.update(batch, now, diagnose=number == 0)
