@@ -1,6 +1,6 @@
 """Comparison of an episode of QWOP with the replay of its keys, and of a branch with the episode that it left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from ..envs.names import ACTION_KEYS
 from ..envs.qwop.session import Replay
 from ..envs.qwop.task import QWOPTask
 from .control import REPEATED
-from .from_keys import ReplayedGame, decision_action, own_bounds
+from .from_keys import decision_action, fields_along, own_bounds
 from .schema import DatasetInfo, Episode
 
 
@@ -29,34 +29,22 @@ def differences_of_replay(episode: Episode, game: Replay, info: DatasetInfo) -> 
         return
     task = QWOPTask(**info.environment.settings)
     bounds = np.unique(own_bounds(episode, game))
-    yield from _differences(
-        episode, ReplayedGame.along(game, bounds, task), info.environment.capabilities.observation_names
-    )
-    yield from _wrong_actions(episode, task, int(bounds[0]))
-
-
-def _differences(episode: Episode, replayed: ReplayedGame, names: Sequence[str] | None) -> Iterator[str]:
-    assert episode.times is not None
-    pairs: tuple[tuple[str, NDArray[Any], NDArray[Any]], ...] = (
-        ("observation", episode.observations, replayed.observations),
-        ("reward", episode.rewards, replayed.rewards),
-        ("timestamp", episode.times, replayed.times),
-    )
-    for field, record, replay in pairs:
+    replayed, names = fields_along(game, bounds, task), info.environment.capabilities.observation_names
+    for field, array in (("observation", "observations"), ("reward", "rewards"), ("timestamp", "times")):
+        record, replay = getattr(episode, array), replayed[array]
         if record.shape != replay.shape:
             yield f"{field}: {list(record.shape)} recorded, {list(replay.shape)} by replay"
             continue
         bits = f"u{record.itemsize}"
-        if np.array_equal(record.view(bits), replay.view(bits)):
-            continue
-        wrong = np.argwhere(record.view(bits) != replay.view(bits))
-        place = tuple(wrong[0].tolist())
-        which = f" {names[place[1]]}" if len(place) > 1 and names else ""
-        more = f"; {len(wrong) - 1:,} more differ" if len(wrong) > 1 else ""
-        yield f"row {place[0]}, {field}{which}: {record[place]!s}, by replay {replay[place]!s}{more}"
+        if len(wrong := np.argwhere(record.view(bits) != replay.view(bits))):
+            place = tuple(wrong[0].tolist())
+            which = f" {names[place[1]]}" if len(place) > 1 and names else ""
+            more = f"; {len(wrong) - 1:,} more differ" if len(wrong) > 1 else ""
+            yield f"row {place[0]}, {field}{which}: {record[place]!s}, by replay {replay[place]!s}{more}"
     for field in ("terminated", "outcome", "metres"):
-        if getattr(episode, field) != getattr(replayed, field):
-            yield f"{field}: {getattr(episode, field)}, by replay {getattr(replayed, field)}"
+        if getattr(episode, field) != replayed[field]:
+            yield f"{field}: {getattr(episode, field)}, by replay {replayed[field]}"
+    yield from _wrong_actions(episode, task, int(bounds[0]))
 
 
 def _wrong_actions(episode: Episode, task: QWOPTask, idle: int) -> Iterator[str]:

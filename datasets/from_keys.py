@@ -5,7 +5,7 @@ exactly, and the decision's action is the most frequent one of its frames; of eq
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,13 +79,13 @@ def episode_from_keys(
     decisions = np.split(keys[: bounds[-1]], bounds[1:-1])
     deciding = [decisions[0][bounds[0] :], *decisions[1:]]  # without the idle frames that come before the first
     actions = np.array([decision_action(down) for down in deciding], dtype=np.int16)
-    outcome = ReplayedGame.along(game, bounds, settings)
+    along = fields_along(game, bounds, settings)
     return Episode(
-        **vars(outcome),
+        **along,
         actions=actions,
         behaviour_probabilities=smoothed(actions, info.actions, epsilon),
         keys=tuple(decisions),
-        truncated=not outcome.terminated,
+        truncated=not along["terminated"],
         player=player,
         source=source,
         mu_kind=SMOOTHED,
@@ -95,34 +95,23 @@ def episode_from_keys(
     )
 
 
-@dataclass(frozen=True)
-class ReplayedGame:
-    """The fields of an `Episode` that its game and the bounds of its decisions determine."""
-
-    observations: NDArray[np.float32]
-    rewards: NDArray[np.float32]
-    times: NDArray[np.float64]
-    terminated: bool
-    outcome: str
-    metres: float
-
-    @classmethod
-    def along(cls, game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> "ReplayedGame":
-        """Compute it from the game. bounds: int64 [T + 1], increasing frames."""
-        states = game.states[bounds]
-        ended = bool(game.events[-1, ENDED] and bounds[-1] == len(game.states) - 1)
-        outcome = outcome_of(game.events[-1]) if ended else "stopped"
-        x, y = states[:, 0, 0], states[:, 0, 1]
-        hurdle = states[:, BODIES.index("hurdleBase"), 0]
-        rewards = rewards_along(settings.reward, x, y, bent_knee(states), hurdle, **settings.prices, outcome=outcome)
-        return cls(
-            observations=_observations(game, bounds, settings),
-            rewards=rewards.astype(np.float32),
-            times=game.events[bounds, CLOCK],
-            terminated=ended,
-            outcome=outcome,
-            metres=float(x[-1] / 10),
-        )
+def fields_along(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> dict[str, Any]:
+    """The fields of an `Episode` that its game and the bounds of its decisions determine: observations, rewards, times,
+    terminated, outcome, metres. bounds: int64 [T + 1], increasing frames."""
+    states = game.states[bounds]
+    ended = bool(game.events[-1, ENDED] and bounds[-1] == len(game.states) - 1)
+    outcome = outcome_of(game.events[-1]) if ended else "stopped"
+    x, y = states[:, 0, 0], states[:, 0, 1]
+    hurdle = states[:, BODIES.index("hurdleBase"), 0]
+    rewards = rewards_along(settings.reward, x, y, bent_knee(states), hurdle, **settings.prices, outcome=outcome)
+    return {
+        "observations": _observations(game, bounds, settings),
+        "rewards": rewards.astype(np.float32),
+        "times": game.events[bounds, CLOCK],
+        "terminated": ended,
+        "outcome": outcome,
+        "metres": float(x[-1] / 10),
+    }
 
 
 def replay_episode(episode: Episode) -> Replay:

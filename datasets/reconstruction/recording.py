@@ -73,8 +73,8 @@ class RecordingSearch:
 
     def __init__(self, frames: int) -> None:
         self._frames = frames
-        self._search: Search | None = None
-        self._trigonometry = "fdlibm"
+        self._search = Search("fdlibm", frames)
+        self._is_chosen = False
         self._before: tuple[PlayedGame, ...] | None = ()
         self._resets = 1
 
@@ -82,30 +82,21 @@ class RecordingSearch:
         """Continue after a game that was reconstructed earlier. samples: of the recording's game, float64 [n, 71]; if
         the episode's last frames do not show the last one, the page that it left is unknown."""
         start, keys = episode.start or GameStart(), episode.keys_of_frames
-        self._choose(start.trigonometry)
+        self._search, self._is_chosen = Search(start.trigonometry, self._frames), True
         last = states_along(episode, range(max(len(keys) - ENDING - 1, 0), len(keys) + 1))
-        away = [self._known_search.distances(state["reals"][None], samples[-1])[0] for state in last]
+        away = [self._search.distances(state["reals"][None], samples[-1])[0] for state in last]
         self._carry_on(start, keys, min(away) == 0)
 
     def reconstruct(self, samples: NDArray[np.float64], *, outcome: str) -> ReconstructedGame:
         """The recording's next game, from its samples, float64 [n, 71], x relative, and the outcome after them."""
-        if self._search is None:
-            self._choose(self._better_trigonometry(samples))
+        if not self._is_chosen:
+            self._search, self._is_chosen = Search(self._better_trigonometry(samples), self._frames), True
         attempt, abandoned = self._best(samples), 0
         if attempt.explanation.samples < len(samples):
             attempt, abandoned = self._after_another_reset(samples, attempt)
         game = self._complete(samples, attempt, abandoned, outcome)
         self._carry_on(game.start, game.keys, game.whole)
         return game
-
-    @property
-    def _known_search(self) -> Search:
-        assert self._search is not None
-        return self._search
-
-    def _choose(self, trigonometry: str) -> None:
-        self._trigonometry = trigonometry
-        self._search = Search(trigonometry, self._frames)
 
     def _carry_on(self, start: GameStart, keys: NDArray[np.uint8], whole: bool) -> None:
         # After a partly known game the state of the page is unknown.
@@ -116,7 +107,7 @@ class RecordingSearch:
         """The library that explains more of the first samples; fdlibm if both explain all."""
         reached = {}
         for name in ("fdlibm", "current"):
-            self._choose(name)
+            self._search = Search(name, self._frames)
             reached[name] = self._best(samples[:ENOUGH_TO_CHOOSE]).explanation.samples
             if reached[name] == len(samples[:ENOUGH_TO_CHOOSE]):
                 break
@@ -152,14 +143,14 @@ class RecordingSearch:
 
     def _begins_anew(self, sample: NDArray[np.float64]) -> bool:
         """True if a sample shows the first frames of a game."""
-        return self._known_search.comes_near(self._before_first_frame((), 1), sample)
+        return self._search.comes_near(self._before_first_frame((), 1), sample)
 
     def _attempt(
         self, samples: NDArray[np.float64], before: tuple[PlayedGame, ...], resets: int, waiting: int = 0
     ) -> _Attempt:
         start = self._before_first_frame(before, resets)
         page.wait(start[0], waiting)
-        return _Attempt(self._known_search.explain(samples, start), before, resets, waiting)
+        return _Attempt(self._search.explain(samples, start), before, resets, waiting)
 
     def _waiting(self, samples: NDArray[np.float64], place: int) -> int:
         """The frames of waiting, without a key, that make the first sample which moves, at `place`; 0 if none do."""
@@ -169,15 +160,15 @@ class RecordingSearch:
             reals[row, at.HEAD_TORQUE] = reals[row - 1, at.HEAD_TORQUE]
             page.wait(reals[row : row + 1], 1)
         for _ in range(2 * self._frames + 2):
-            self._known_search.play((reals, integers), np.zeros(LONGEST_WAIT, dtype=np.uint8))
-            away = self._known_search.distances(reals, samples[place])
+            self._search.play((reals, integers), np.zeros(LONGEST_WAIT, dtype=np.uint8))
+            away = self._search.distances(reals, samples[place])
             if away.min() == 0:
                 return int(away.argmin())
         return 0
 
     def _before_first_frame(self, before: Sequence[PlayedGame], resets: int) -> Game:
         """The page after the last reset, before that plays its frame."""
-        session = Session(self._trigonometry)
+        session = Session(self._search.trigonometry)
         for game in before:
             session.begin(game.opening)
             session.play(game.keys)
@@ -185,7 +176,7 @@ class RecordingSearch:
             session.begin(Opening(resets - 1))
         state = session.get_state()
         reals, integers = state["reals"][None], state["integers"][None]
-        native.call("reset_page", reals[0], integers[0], trigonometry=self._trigonometry)
+        native.call("reset_page", reals[0], integers[0], trigonometry=self._search.trigonometry)
         return reals, integers
 
     def _complete(
@@ -205,7 +196,7 @@ class RecordingSearch:
             abandoned=abandoned,
             frames=explanation.frames - 1,
             error=explanation.error,
-            start=GameStart(attempt.before, Opening(attempt.resets, first, attempt.waiting), self._trigonometry),
+            start=GameStart(attempt.before, Opening(attempt.resets, first, attempt.waiting), self._search.trigonometry),
             keys=keys,
             certain=certain,
         )
@@ -215,7 +206,7 @@ class RecordingSearch:
         order = np.concatenate([[last_keys], EFFECTIVE_KEYS[last_keys != EFFECTIVE_KEYS]]).astype(np.uint8)
         reals, integers = np.repeat(last[0], len(order), axis=0), np.repeat(last[1], len(order), axis=0)
         for _ in range(ENDING):
-            self._known_search.play((reals, integers), order)
+            self._search.play((reals, integers), order)
         ended = [outcome_of(row[at.EVENTS : at.EVENTS + 6]) == outcome for row in reals]
         frames = np.rint((reals[:, at.CLOCK] - last[0][0, at.CLOCK]) / CLOCK_TICK).astype(int)
         if not any(ended):

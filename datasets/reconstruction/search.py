@@ -82,7 +82,7 @@ class Search:
     """Explains samples. trigonometry: one of `TRIGONOMETRIES`. frames: that usually pass between samples."""
 
     def __init__(self, trigonometry: str, frames: int) -> None:
-        self._trigonometry = trigonometry
+        self.trigonometry = trigonometry
         self._workspace = workspace()
         self._scratch = np.empty(FEATURES)
         usual = frames + 2
@@ -128,7 +128,7 @@ class Search:
         """Play a frame of every game, each with its own keys."""
         native.call(
             "play_frame", *game, np.ascontiguousarray(keys, dtype=np.uint8), *self._workspace,
-            width=native.MANY, trigonometry=self._trigonometry,
+            width=native.MANY, trigonometry=self.trigonometry,
         )  # fmt: skip
 
     def distances(self, reals: NDArray[np.float64], sample: NDArray[np.float64]) -> NDArray[np.float64]:
