@@ -13,7 +13,7 @@ import torch
 from qwop.commands import finetune
 from qwop.common.errors import BadInput
 from qwop.common.help import sentences
-from qwop.common.settings import to_plain
+from qwop.common.settings import read, to_plain
 from qwop.finetune import settings as finetune_settings
 from qwop.finetune.agents import registry
 from qwop.finetune.agents.settings import Discounted, LiveSettings
@@ -46,6 +46,13 @@ def own() -> Iterator[Any]:
     for name in registry.ALGORITHMS.keys() - registry.BUILT_IN:
         del registry.ALGORITHMS[name]
     finetune_settings.offer_algorithms()
+
+
+@pytest.mark.parametrize("name", sorted(registry.BUILT_IN))
+def test_defaults_are_within_their_own_bounds(name: str) -> None:
+    algorithm = registry.ALGORITHMS[name]
+    for kind in (algorithm.settings, algorithm.loop):
+        assert read(kind, to_plain(kind())) == kind()
 
 
 def test_a_registered_algorithm_has_its_settings_in_the_command_line(own: Any) -> None:

@@ -17,6 +17,7 @@ from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.loop import Loop
+from qwop.finetune.schedules import restarts
 from qwop.finetune.schedules.phase import Phase, RestartSettings
 from qwop.finetune.schedules.restarts import EVERY, Restarts, demonstrated_states
 
@@ -65,6 +66,17 @@ def test_a_reset_forgets_the_states_of_earlier_games() -> None:
     assert env.get_state()["saved"]
     env.reset(seed=1)
     assert env.get_state()["saved"] == []
+
+
+def test_a_full_memory_of_states_replaces_one_by_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restarts, "CAPACITY", 3)
+    env = vector(FALLS)
+    env.reset(seed=5)
+    counts = []
+    for chosen in actions(100, seed=5):
+        env.step(chosen)
+        counts.append(len(env._games))
+    assert max(counts) == counts[-1] == 3
 
 
 def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
