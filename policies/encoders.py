@@ -50,25 +50,30 @@ class Convolutions(nn.Sequential):
 
 
 class MLP(nn.Sequential):
-    """Linear layers, each followed by an activation: [..., size] → [..., width]. Convolutions may come first.
+    """Linear layers, each followed by an activation: [..., size] → [..., width].
 
-    Weights are orthogonal with gain √2, biases zero. Without hidden layers, the features are the observations.
+    Weights are orthogonal with gain √2, biases zero. Without hidden layers, the features are the inputs.
     """
 
     def __init__(
         self,
-        first: int | Convolutions,
+        inputs: int | ObservationSpec,
         hidden: Sequence[int],
         activation: Callable[[], nn.Module],
         generator: torch.Generator | None = None,
+        convolutions: str = NATURE,
     ) -> None:
-        """first: the convolutions, or the number of inputs."""
-        layers: list[nn.Module] = [] if isinstance(first, int) else [first]
-        widths = (first if isinstance(first, int) else first.width, *hidden)
-        for inputs, outputs in pairwise(widths):
-            layers += [orthogonal_linear(inputs, outputs, math.sqrt(2), generator), activation()]
+        """inputs: their number, or scaled observations, in rows: for images these `convolutions` come first."""
+        layers: list[nn.Module] = []
+        size = inputs if isinstance(inputs, int) else inputs.size
+        if isinstance(inputs, ObservationSpec) and inputs.is_image:
+            first = Convolutions(inputs, generator, convolutions)
+            layers, size = [first], first.width
+        for width in hidden:
+            layers += [orthogonal_linear(size, width, math.sqrt(2), generator), activation()]
+            size = width
         super().__init__(*layers)
-        self.width = widths[-1]
+        self.width = size
 
 
 class _Channels(nn.Module):
@@ -97,18 +102,6 @@ class _ByteConvolution(nn.Conv2d):
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else self.weight.dtype
         features: Tensor = self._conv_forward(images.to(dtype), self.weight / 255.0, self.bias)
         return features
-
-
-def trunk_for(
-    observation: ObservationSpec,
-    hidden: Sequence[int],
-    activation: Callable[[], nn.Module],
-    generator: torch.Generator | None = None,
-    convolutions: str = NATURE,
-) -> MLP:
-    """The layers from scaled observations, in rows, to features: these `convolutions` come first for images."""
-    first = Convolutions(observation, generator, convolutions) if observation.is_image else observation.size
-    return MLP(first, hidden, activation, generator)
 
 
 def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Linear:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ..envs.spec import ObservationSpec
 from .dense_layers import DenseLayers
 from .description import Described
-from .encoders import orthogonal_linear, trunk_for
+from .encoders import MLP, orthogonal_linear
 from .scaling import ObservationScaler, PixelScaler
 from .sizes import HIDDEN, NATURE
 from .state import ArrayState, State, to_arrays, to_tensors
@@ -129,7 +129,7 @@ class TrunkedPolicy(LayeredNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.convolutions_name = convolutions
-        self.trunk = trunk_for(self.observation, self.hidden, self.activation, generator, convolutions)
+        self.trunk = MLP(self.observation, self.hidden, self.activation, generator, convolutions)
         self.policy_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
         self.add_heads(generator)
 
@@ -241,7 +241,7 @@ class Values(Described, nn.Module):
         self.hidden = tuple(hidden)
         self.convolutions_name = convolutions
         self.observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
-        self.trunk = trunk_for(self.observation, hidden, Tanh, generator, convolutions)
+        self.trunk = MLP(self.observation, hidden, Tanh, generator, convolutions)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
     def features(self, scaled: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..envs.spec import ObservationSpec
-from .encoders import orthogonal_linear, trunk_for
+from .encoders import MLP, orthogonal_linear
 from .networks import LayeredNetwork, bounded
 from .sizes import HIDDEN, MEMORY
 from .state import State
@@ -35,7 +35,7 @@ class RecurrentActorCritic(LayeredNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.memory = memory
-        self.trunk = trunk_for(self.observation, self.hidden, Tanh, generator)
+        self.trunk = MLP(self.observation, self.hidden, Tanh, generator)
         self.core = lstm_cell(self.trunk.width, memory, generator)
         self.policy_head = orthogonal_linear(memory, actions, 0.01, generator)
         self.value_head = orthogonal_linear(memory, 1, 1.0, generator)

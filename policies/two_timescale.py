@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..envs.spec import ObservationSpec
-from .encoders import MLP, orthogonal_linear, trunk_for
+from .encoders import MLP, orthogonal_linear
 from .external_memory import HEADS, WORD, ExternalMemory, Heads, Slots
 from .networks import LayeredNetwork, bounded
 from .noise import absorb, digest, standard_normal
@@ -107,7 +107,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         self.memory, self.latent, self.memory_slots = memory, latent, memory_slots
         # A buffer, so that copies for live play follow it, but not a weight: agents that copy weights keep their own.
         self.register_buffer("period", torch.tensor(period), persistent=False)
-        self.trunk = trunk_for(self.observation, self.hidden, Tanh, generator)
+        self.trunk = MLP(self.observation, self.hidden, Tanh, generator)
         read = HEADS * WORD if memory_slots else 0
         self.slow_core = lstm_cell(memory + read, memory, generator)
         self.prior = _GaussianHead(memory + read, latent, generator)
