@@ -175,6 +175,7 @@ def test_games_are_not_recorded_into_the_folder_of_a_run(cartpole: Path, tmp_pat
         ("source=keys source.files=[*.txt]", "data/me"),
         ("source=keys source.files=[*.txt] source.player=ada", "data/ada"),
         ("source=environment source.id=CartPole-v1", "data/me-CartPole-v1"),
+        ("source=environment source.id=gymnasium.envs.classic_control:CartPole-v1", "data/me-CartPole-v1"),
         ("source=import source.files=[*.npz] source.player=kurodo", "data/kurodo"),
         ("source=policy source.policy=champion", "data/policy"),
         ("source=keyboard", "data/me"),

@@ -112,11 +112,6 @@ def test_the_page_has_its_files_and_a_second_one_is_refused(cartpole: Any) -> No
             second.recv(timeout=10)
 
 
-def test_a_module_in_front_of_an_id_is_imported_and_not_kept(make_recorder: Callable[..., Any]) -> None:
-    recorder = make_recorder(settings_of("gymnasium.envs.classic_control:CartPole-v1"))
-    assert recorder.source.info.environment.id == "CartPole-v1"
-
-
 def at_four(**changes: Any) -> Callable[[Scripted], dict[str, Any]]:
     return lambda env: changes if env.decisions == 4 else {}
 

@@ -108,18 +108,6 @@ def test_a_page_is_told_if_a_game_cannot_be_discarded(tmp_path: Path, monkeypatc
     assert Library(tmp_path).discard(name) == answer
 
 
-@pytest.mark.parametrize("name", ["episode-000009-0123456789ab", "../own/episode-000000", "dataset", ""])
-def test_unknown_names_are_refused(tmp_path: Path, name: str) -> None:
-    (known,) = record(tmp_path / "own", SHORT)
-    library = Library(tmp_path / "own")
-    with pytest.raises(KeyError):
-        library.game("own", name)
-    with pytest.raises(ValueError, match="no such game"):
-        library.discard(name)
-    with pytest.raises(KeyError):
-        library.game("elsewhere", known)
-
-
 def test_games_of_qwop_without_keys_are_left_out(tmp_path: Path) -> None:
     assert Library(tmp_path).entries() == []  # no dataset yet
     dataset_of(tmp_path, INFO, replace(game_of(SHORT, INFO), keys=None))
