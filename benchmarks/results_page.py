@@ -40,8 +40,10 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
         cells = [row for row in cells if row[2] != "–"]  # others played no such games
         columns = [place for place, name in enumerate(names) if name not in LEFT_OUT]
         if "milestones" in heading:  # the last one that a row reached with every seed
-            last = [row[0] for row in cells if row[2] == row[3]][-1]
-            cells, columns = [row for row in cells if row[0] == last and row[2] != "0"], [0, 1, 2, 3, 4]
+            reached = [row[0] for row in cells if row[2] == row[3]]
+            cells, columns = [row for row in cells if row[0] in reached[-1:] and row[2] != "0"], [0, 1, 2, 3, 4]
+            if not cells:
+                continue
         elif {row[1] for row in cells} == {"1 of 1"}:  # one seed: the figure alone
             columns = [0, 2]
         else:
