@@ -49,22 +49,6 @@ class Minibatch(NamedTuple):
         return Minibatch._make(None if one is None else one.index_select(0, part) for one in self)
 
 
-class Imitated(NamedTuple):
-    """Decisions to imitate, [m', ...]: inputs of the policy's trunk, actions, and probabilities if there are any."""
-
-    inputs: Tensor
-    actions: Tensor
-    probabilities: Tensor | None
-
-
-class Weights(NamedTuple):
-    """Weights of the loss's terms: numbers in one tensor, so that a CUDA graph can have others later."""
-
-    entropy: Tensor
-    imitation: Tensor
-    kickstarting: Tensor
-
-
 class ReturnScale:
     """σ, the root mean square of all returns of live play so far, in units of which the critic's last layer learns.
 
@@ -212,9 +196,8 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
         log_ratio: Tensor,
         entropy: Tensor,
         values: Tensor,
-        imitated: Imitated | None,
-        imitation_logits: Tensor | None,
-        weights: Weights,
+        imitation_loss: Tensor | None,
+        weights: Tensor,
         critic_only: bool,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Equation 9 of Schulman et al. 2017, to be minimised:
@@ -223,41 +206,40 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
 
         plus imitation·L_BC of demonstrated decisions and kickstarting·H(π_T ‖ π). With `critic_only`, c_V's term alone.
 
-        log_pi: log π(·|s) [m, A]. log_ratio, entropy, values: log ρ, H and V(s) [m]. imitation_logits: [m', A], of the
-        demonstrated decisions. Also returns the losses of imitation and of a teacher, by name.
+        log_pi: log π(·|s) [m, A]. log_ratio, entropy, values: log ρ, H and V(s) [m]. imitation_loss: L_BC. weights: of
+        H, imitation and a teacher, [3]. Also returns the losses of imitation and of a teacher, by name.
         """
         loss = self.settings.value_coefficient * ppo.value_loss(values, batch.returns)
         terms: dict[str, Tensor] = {}
         if critic_only:
             return loss, terms
         gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
-        loss = loss - (gain + weights.entropy * entropy).mean()
-        if imitated is not None and imitation_logits is not None:
-            _, actions, probabilities = imitated
-            terms["imitation_loss"] = cloning_loss(imitation_logits, actions, probabilities=probabilities)
-            loss = loss + weights.imitation * terms["imitation_loss"]
+        loss = loss - (gain + weights[0] * entropy).mean()
+        if imitation_loss is not None:
+            terms["imitation_loss"] = imitation_loss
+            loss = loss + weights[1] * imitation_loss
         if batch.teacher is not None:
             terms["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
-            loss = loss + weights.kickstarting * terms["kickstarting"]
+            loss = loss + weights[2] * terms["kickstarting"]
         return loss, terms
 
     @torch.enable_grad()
     def _set_gradients(self, critic_only: bool, weights: Tensor, *columns: Any) -> dict[str, Tensor]:
         """Set the clipped gradients. columns: of a minibatch, then of decisions to imitate, or None. Returns log ρ and
         H(π(·|s)) of each decision, [m], the norm of the gradient, and losses by name."""
-        batch, imitated = Minibatch._make(columns[:6]), Imitated._make(columns[6:])
-        several = imitated.inputs is not None and not critic_only
+        batch, (rows, imitated, probabilities) = Minibatch._make(columns[:6]), columns[6:]
+        several = rows is not None and not critic_only
         # Demonstrated decisions go through the layers behind the others.
-        inputs = torch.cat([batch.inputs, imitated.inputs]) if several else batch.inputs
+        inputs = torch.cat([batch.inputs, rows]) if several else batch.inputs
         logits, values = self._outputs(inputs, batch.inputs, critic_only)
-        imitation_logits = None
+        imitation_loss = None
         if several:
-            logits, imitation_logits = logits.split([len(batch.actions), len(imitated.inputs)])
+            logits, imitation_logits = logits.split([len(batch.actions), len(rows)])
+            imitation_loss = cloning_loss(imitation_logits, imitated, probabilities=probabilities)
         log_pi = torch.log_softmax(logits, dim=-1)
         log_ratio = of_actions(log_pi, batch.actions) - batch.log_mu
         entropy = ppo.entropy(log_pi)
-        parts = batch, log_pi, log_ratio, entropy, values, imitated if several else None, imitation_logits
-        loss, terms = self.loss(*parts, Weights(*weights.unbind()), critic_only)
+        loss, terms = self.loss(batch, log_pi, log_ratio, entropy, values, imitation_loss, weights, critic_only)
         norm = set_gradients(loss, self._parameters, self.settings.max_gradient_norm, self._dense)
         figures = {"log_ratio": log_ratio, "entropy": entropy, "gradient_norm": norm, **terms}
         return {name: one.detach() for name, one in figures.items()}

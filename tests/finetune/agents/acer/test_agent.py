@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.acer.learner import MARGIN, AcerAgent, AcerLearner, ReturnRange, build, discounted_returns
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
-from qwop.finetune.log import Progress, RunLog, UpdateStats
+from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.behaviour import Behaviour
 from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.memory import SequenceMemory
@@ -24,8 +23,8 @@ from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues, Ramp
 from qwop.policies.networks import Actor, ActorCritic
 from qwop.policies.policy import Policy
 
-from ...fakes import CARTPOLE, CPU, make_episode, make_sequences, write_games
-from ...runs import Observer, make_run, small_run
+from ...fakes import CARTPOLE, CPU, make_episode, make_sequences
+from ...runs import make_run
 
 SEEN = ObservationSpec((2,))
 LOOP = AcerLoopSettings(num_envs=4, steps=4, capacity=40, start=9, replay_ratio=3.0)
@@ -129,40 +128,14 @@ def test_demonstrations_enter_and_leave_the_memory_as_the_phase_says() -> None:
     assert len(agent.memory) == 0
 
 
-class Shares(Observer):
-    """The share of demonstrations in memory after each iteration, by phase, and where phases end."""
-
-    loop: Any = None
-
-    def __init__(self) -> None:
-        self.shares: dict[str, list[float]] = {}
-
-    def note(self, phase: str) -> None:
-        self.shares.setdefault(phase, []).append(self.loop.agent.memory.shares()["demonstrations"])
-
-    def add(self, index: int, phase: Phase, *_: object, within: bool) -> None:
-        self.note(f"end of {phase.name}")
-
-    def progress(self, now: Progress) -> None:
-        self.note(now.phase)
-
-
-def test_demonstrations_are_half_of_the_memory_while_they_are_on_and_fewer_as_they_fade(tmp_path: Path) -> None:
-    phases = (
-        Phase("alone", decisions=100),
-        Phase("mixed", decisions=400, demonstrations=FULL),
-        Phase("alone again", decisions=100),
-        Phase("fade", decisions=800, demonstrations=Ramp(1.0, 0.0)),
-    )
-    seen = Shares()
-    dataset = write_games(tmp_path / "demos", CARTPOLE, [30, 47, 12])
-    seen.loop = small_run("acer", phases, CARTPOLE, tmp_path, dataset, observer=seen, num_envs=4, value_decisions=0)
-    seen.loop.run()
-    assert {*seen.shares["alone"], *seen.shares["alone again"]} == {0.0}
-    assert max(seen.shares["mixed"]) == 0.5
-    assert seen.shares["end of mixed"] == [0.0]  # they are gone the moment the phase is over
-    assert max(seen.shares["fade"]) > 0.4
-    assert seen.shares["fade"][-2] < 0.15
+def test_demonstrations_are_half_of_the_memory_at_first_and_fewer_as_their_rate_falls() -> None:
+    agent, _ = make_agent()
+    phase, shares = Phase("fade", 1.0, demonstrations=Ramp(1.0, 0.0)), []
+    for number in range(40):
+        agent.learn(make_sequences(4, first=4 * number), phase.at(number / 40, gamma=0.99))
+        shares.append(agent.memory.shares()["demonstrations"])
+    assert max(shares) == shares[0] == 0.5
+    assert shares[-1] < 0.15
 
 
 def test_it_continues_the_policy_of_ppo(tmp_path: Path) -> None:
