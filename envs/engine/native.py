@@ -45,10 +45,6 @@ class Call(partial[None]):
     table: Any
     arrays: tuple[NDArray[Any], ...]
 
-    def set_last_reals(self, *numbers: float) -> None:
-        """Change the last arguments, which are real numbers."""
-        self.table[-len(numbers) :] = _words_of(numbers)
-
 
 class Engine(Protocol):
     """Something that has the kernels. width: games side by side."""

@@ -121,12 +121,6 @@ def test_a_bound_call_plays_in_the_arrays_that_it_was_given() -> None:
     values[:] = 5.0
     call()
     assert nodes[1] == 10.0
-    theta, v, g = np.ones((3, 2), np.float32)
-    step = native.bind("rmsprop", theta, v, g, 0.5, 0.0, 1.0, 0.0)
-    step()
-    step.set_last_reals(0.25, 0.0, 1.0, 0.0)
-    step()
-    assert theta.tolist() == [0.25, 0.25]
 
 
 def test_tanh_is_within_two_units_in_the_last_place() -> None:

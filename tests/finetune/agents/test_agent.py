@@ -1,6 +1,7 @@
 """Parts that agents share: counters, discounts, scales, values at time limits, a teacher's loss, optimisers."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from qwop.finetune.agents.acer.settings import AcerSettings
-from qwop.finetune.agents.agent import FractionalCounter
+from qwop.finetune.agents.agent import FractionalCounter, LiveAgent
 from qwop.finetune.agents.updates import RMSprop, final_values, take_step
+from qwop.finetune.log import RunLog
 
-from ..fakes import CPU, make_sequences
+from ..fakes import CPU, make_batch, make_sequences
 from ..runs import NOW
 from .learners import ppo
 
@@ -37,6 +39,12 @@ def test_statistics_that_a_network_came_with_stay() -> None:
     for number in (0, 1):
         small.update(number, NOW)
     assert small.learner.network.scaler.mean.tolist() == [2.0, 4.0]
+
+
+def test_an_update_on_live_play_is_logged() -> None:
+    log = RunLog(Path())
+    LiveAgent(ppo().learner, log).learn(make_batch(0), NOW)
+    assert "learner/kl" in log.row()
 
 
 def test_values_stand_at_the_steps_that_time_limits_ended() -> None:
