@@ -20,6 +20,12 @@ def replaced(values: Any, index: Any, value: Any) -> Any:
     ("field", "change", "message"),
     [
         ("observations", lambda a: a[:-1], r"observations are float32 \[5, 71\], expected float32 \[6, 71\]"),
+        (
+            "observations",
+            lambda a: np.concatenate([a, a]),
+            r"observations are float32 \[12, 71\], expected float32 \[6, 71\]",
+        ),
+        ("rewards", lambda a: np.append(a, a), r"rewards are float32 \[10\], expected float32 \[5\]"),
         ("observations", lambda a: a.astype(np.float64), "observations are float64"),
         ("observations", lambda a: replaced(a, (2, 3), np.nan), "observations hold a number that is not finite"),
         ("actions", lambda a: a.astype(np.int64), "actions are int64"),
