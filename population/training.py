@@ -252,11 +252,10 @@ class Distributed:
     """Runs tasks on trainers in other processes, each with one task at a time.
 
     A result depends only on its task, so any worker can run it. If a worker dies, its replacement repeats the task with
-    the same result; `replaced` counts replacements.
+    the same result.
     """
 
     def __init__(self, engine: RayEngine, count: int, *arguments: object) -> None:
-        self.replaced = 0
         self._engine, self._arguments = engine, arguments
         self._idle = [self._launch() for _ in range(count)]
 
@@ -281,7 +280,6 @@ class Distributed:
                         f"distributed: the worker of agent {number} died {MOST_DEATHS} times in a row "
                         f"({quoted(str(death), 200)}); resume=true continues from the last checkpoint"
                     ) from None
-                self.replaced += 1
                 waiting.insert(0, number)
                 worker = self._launch()
             self._idle.append(worker)
