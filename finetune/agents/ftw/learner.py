@@ -182,8 +182,9 @@ class RewardStores(HasParts):
             if len(row) > self._most:
                 subset = self._generator.choice(len(row), self._most, replace=False)
                 row, step = row[subset], step[subset]
-            steps = step[:, None] + np.arange(1 - WINDOW, 1)
-            memory.push(played.observations[row[:, None], steps], signals[row, step])
+            if len(row):
+                steps = step[:, None] + np.arange(1 - WINDOW, 1)
+                memory.push(played.observations[row[:, None], steps], signals[row, step])
 
     def sample(self, count: int) -> Windows:
         """Sample count // 2 windows of each kind, with replacement; neither memory may be empty."""
