@@ -166,7 +166,6 @@ coach: Command[Any] = Command(
     examples=[
         ("qwop-coach", "correct a clone of the champion's games for ten minutes, then let it learn for about two"),
         ("qwop-coach policy=runs/me/policy.safetensors minutes=5", "a policy of your own"),
-        ("qwop-coach rounds=3", "three rounds, one after the other"),
     ],
 )
 
