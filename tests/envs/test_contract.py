@@ -162,12 +162,13 @@ def test_rows_of_other_packages_games_are_games_alone() -> None:
 @pytest.mark.needs(module="ale_py")
 @pytest.mark.needs(module="cv2")
 @pytest.mark.parametrize(
-    ("id", "task"),
-    [("ALE/Pong-v5", {}), ("ALE/Breakout-v5", {}), ("ALE/Freeway-v5", {"frameskip": 2, "size": 42, "stack": 2}),
-     ("ALE/SpaceInvaders-v5", {"repeat_action_probability": 0.25, "full_action_space": True})],
+    ("id", "task", "steps", "ends"),
+    [("ALE/Pong-v5", {}, 60, 0), ("ALE/Breakout-v5", {}, 400, 1),
+     ("ALE/Freeway-v5", {"frameskip": 2, "size": 42, "stack": 2}, 60, 0),
+     ("ALE/SpaceInvaders-v5", {"repeat_action_probability": 0.25, "full_action_space": True}, 60, 0)],
 )  # fmt: skip
-def test_ataris_games_of_a_vector_are_games_alone(id: str, task: dict[str, Any]) -> None:
-    assert_rows_are_games_alone(Game(id, task, 1), "SameStep", seed=3, count=1, steps=60)
+def test_ataris_games_of_a_vector_are_games_alone(id: str, task: dict[str, Any], steps: int, ends: int) -> None:
+    assert assert_rows_are_games_alone(Game(id, task, 1), "SameStep", seed=2, count=1, steps=steps) >= ends
 
 
 @each(*OURS, "cart pole")
@@ -291,3 +292,54 @@ def test_what_no_batch_takes_is_refused_and_changes_nothing(game: Game) -> None:
 def test_a_number_of_games_that_is_none_is_refused(game: Game, count: Any) -> None:
     with pytest.raises(BadInput, match=r"num_envs=.*: expected a whole number, at least 1"):
         game.many(count)
+
+
+WRONG_OF_QWOP: list[dict[str, Any]] = [
+    {"frames_per_step": 0}, {"frames_per_step": 1.5}, {"reward": "fast"}, {"observation_lag": 2}, {"delay": "often"},
+    {"max_idle_frames": -1}, {"time_limit": 0.0}, {"time_limit": float("nan")}, {"delay": -0.1}, {"delay": 1.1},
+    {"observation": "words"}, {"shaping": 0.5, "reward": "speed"}, {"fall_penalty": 2.0, "reward": "shaped"},
+    {"push_penalty": 0.5, "reward": "speed"}, {"stack": 3, "observation": "features"},
+    {"size": 36, "observation": "full"}, {"colour": True, "observation": "features"},
+    {"observation_lag": 1, "observation": "pixels"}, {"size": 8, "observation": "pixels"}, {"render_mode": "ansi"},
+    {"num_threads": 0}, {"num_threads": True}, {"num_threads": 2.0}, {"num_threads": "2"}, {"autoreset_mode": "later"},
+]  # fmt: skip
+WRONG_SETTINGS: list[Any] = [
+    *(("QWOP-v1", wrong, f"{next(iter(wrong))}=.*: (expected|only)") for wrong in WRONG_OF_QWOP),
+    ("QWOP-v1", {"speed": 3}, "QWOP-v1: speed: no such setting"),
+    ("QWOPOriginal-v1", {"reward": "money"}, "reward=money"),
+    ("QWOPOriginal-v1", {"speed": 3}, "speed: no such setting"),
+    ("QWOPRace-v1", {"runners": 0}, "QWOPRace-v1: runners=0: expected"),
+    ("QWOPRace-v1", {"weights": [1.0]}, "QWOPRace-v1: weights: 1 numbers, expected one for each of 18 events"),
+    ("QWOPRace-v1", {"reward": "speed"}, "QWOPRace-v1: reward: no such setting"),
+    ("QWOPRace-v1", {"num_envs": 3}, "num_envs=3: expected a multiple of 2, the runners of a race"),
+    ("NoSuchGame-v1", {}, "environment NoSuchGame-v1: "),
+    ("CartPole-v1", {"frames_per_step": 3}, "CartPole-v1: no setting frames_per_step"),
+    ("CartPole-v1", {"id": "QWOP-v1"}, "CartPole-v1: no setting id; leave it out"),
+    ("FrozenLake-v1", {"map_name": "9x9"}, r"FrozenLake-v1\(map_name=9x9\): cannot be made \(KeyError: '9x9'\)"),
+    ("Many-v0", {}, r"Many-v0: it is registered with a vector form alone, .* \(entry_point of"),
+    *(pytest.param("ALE/Pong-v5", settings, complaint, marks=CONSOLE) for settings, complaint in (
+        ({"frameskip": 1}, "frameskip=1: expected a whole number from 2 to 60"), ({"size": 160}, "size=160: expected"),
+        ({"colour": True}, "colour"), ({"noop_max": -1}, "noop_max=-1"), ({"idle_limit": 0}, "idle_limit"),
+        ({"render_mode": "rgb_array"}, "render_mode"), ({"autoreset_mode": "NextStep"}, "autoreset_mode"),
+    )),
+]  # fmt: skip
+OF_MANY_GAMES = {"num_threads", "autoreset_mode", "idle_limit", "num_envs"}
+
+
+@pytest.mark.parametrize(("id", "settings", "complaint"), WRONG_SETTINGS)
+def test_wrong_settings_are_one_line_in_every_form(id: str, settings: dict[str, Any], complaint: str) -> None:
+    gymnasium.register("Many-v0", vector_entry_point="gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv")
+    spec = EnvironmentSpec(id, settings)
+    batch = lambda: gymnasium.make_vec(EnvironmentSpec(id).registered, **{"num_envs": 2, **settings})  # noqa: E731
+    forms: list[Any] = [spec.make, lambda: make_vector(spec, 2)]
+    if settings.keys() & OF_MANY_GAMES or (id, *settings) == ("ALE/Pong-v5", "render_mode"):
+        forms = [batch]
+    elif id in ("QWOPRace-v1", "Many-v0", "QWOPOriginal-v1"):
+        forms = forms[:1] if id == "QWOPOriginal-v1" else forms[1:]
+    try:
+        for make in forms:
+            with pytest.raises((BadInput, TypeError), match=complaint) as refusal:
+                make()
+            assert "\n" not in str(refusal.value)
+    finally:
+        del gymnasium.registry["Many-v0"]

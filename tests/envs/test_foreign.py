@@ -1,7 +1,5 @@
 """Other packages' environments: values that cannot be used are named where they arise, and films of their games."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from qwop.envs.spec import Capabilities, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.evaluation.film import film_actions
 
-from ..fakes import ROW, Odd
+from ..fakes import ROW, Odd, python
 from .conftest import Make
 
 BYTES = Box(0, 255, (3,), np.uint8)
@@ -81,8 +79,8 @@ def play(env: Any, action: Any = 0) -> None:
         env.step(action)
 
 
-def broken(value: float) -> Any:
-    return lambda n: np.array([0, value if n == 2 else 0, 0], np.float64)
+def broken(value: float, type_: Any = np.float64, at: int = 2) -> Any:
+    return lambda n: np.array([0, value if n == at else 0, 0], type_)
 
 
 def raising(error: BaseException, at: int) -> Any:
@@ -102,6 +100,8 @@ PARTS = Dict({"speed": ROW, "place": Discrete(2)})
     [
         ({"see": broken(np.inf)}, r"after decision 2 of a game, its observation\[1\] is inf"),
         ({"see": broken(np.nan)}, r"observation\[1\] is nan"),
+        ({"see": broken(np.nan, np.float32)}, r"after decision 2 of a game, its observation\[1\] is nan"),
+        ({"see": broken(np.nan, np.float32, at=3)}, r"after decision 3 of a game, its observation\[1\] is nan"),
         ({"see": broken(1e300)}, r"observation\[1\] is 1e\+300"),
         ({"see": np.zeros(4)}, r"after a reset, its observation is float64 \[4\], expected float32 \[3\]"),
         ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
@@ -114,6 +114,7 @@ PARTS = Dict({"speed": ROW, "place": Discrete(2)})
         ({"observations": PAIR, "see": np.array([BEYOND, 0])}, r"observation\[0\] is 16777217"),
         ({"observations": Dict({"n": WHOLE}), "see": {"n": np.array([0, -BEYOND])}}, r"observation\[1\] is -16777217"),
         ({"pay": lambda n: np.nan if n == 3 else 0}, "after decision 3 of a game, its reward is nan"),
+        ({"pay": lambda n: np.inf if n == 2 else 0.0}, "after decision 2 of a game, its reward is inf"),
         ({"pay": lambda n: None}, "its reward is null, expected a finite number"),
         ({"pay": np.ones(2)}, "its reward is .*, expected a finite number"),
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
@@ -125,7 +126,7 @@ PARTS = Dict({"speed": ROW, "place": Discrete(2)})
         ({"observations": Dict({"n": PAIR}), "see": {}}, r"its reset failed \(KeyError: 'n'"),
         ({"see": raising(SystemExit("no display"), 0)}, r"its reset failed \(SystemExit: no display"),
     ],
-    ids=range(23),
+    ids=range(26),
 )  # fmt: skip
 def test_what_cannot_be_used_is_named_where_it_arises(odd: Make, settings: dict[str, Any], complaint: str) -> None:
     spec = odd(**settings)
@@ -293,10 +294,10 @@ print(env.render().shape, os.environ["SDL_VIDEODRIVER"])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a display")
-def test_a_drawing_without_a_display_reports_nothing() -> None:
+def test_a_drawing_without_a_display_reports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pygame")
-    without = ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "SDL_VIDEODRIVER")
-    own = {name: value for name, value in os.environ.items() if name not in without}
-    done = subprocess.run([sys.executable, "-c", CODE], env=own, capture_output=True, text=True)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    done = python(CODE, tmp_path)
     assert (done.returncode, done.stdout) == (0, "(400, 600, 3) dummy\n"), done.stderr
     assert "XDG_RUNTIME_DIR" not in done.stderr

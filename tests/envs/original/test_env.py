@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from qwop.common.errors import BadInput
-from qwop.envs import EnvironmentSpec
 from qwop.envs.names import ACTIONS, FEATURES
 from qwop.envs.original.env import QWOPOriginalEnv
 from qwop.envs.qwop.observations import observe, observe_start
@@ -103,11 +100,3 @@ def test_a_game_is_truncated_at_the_time_limit(env: QWOPOriginalEnv) -> None:
     env.reset()
     ends = [env.step(NONE)[2:4] for _ in range(5)]
     assert ends == [(False, False)] * 4 + [(False, True)]
-
-
-def test_settings_that_are_none_are_refused(fake: Path) -> None:
-    with pytest.raises(BadInput, match="reward=money"):
-        QWOPOriginalEnv(folder=str(fake), reward="money")
-    settings: dict[str, Any] = {"folder": str(fake), "speed": 3}
-    with pytest.raises(BadInput, match="speed: no such setting"):
-        EnvironmentSpec("QWOPOriginal-v1", settings).make()

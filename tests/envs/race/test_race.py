@@ -6,7 +6,6 @@ import gymnasium
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from qwop.common.errors import BadInput
 from qwop.envs import EnvironmentSpec
 from qwop.envs.engine import layout as at
 from qwop.envs.names import OUTCOMES
@@ -188,20 +187,6 @@ def test_a_runner_sees_those_behind_it_in_the_race_first() -> None:
     metres = env.states[:, at.TORSO, 0] / 10
     for row, order in enumerate([[1, 2], [2, 0], [0, 1], [4, 5], [5, 3], [3, 4]]):
         np.testing.assert_allclose(seen[row, -6::3], metres[order] - metres[row], atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("num_envs", "task", "said"),
-    [
-        (3, {}, "num_envs=3: expected a multiple of 2, the runners of a race"),
-        (2, {"runners": 0}, "QWOPRace-v1: runners=0: expected"),
-        (2, {"weights": [1.0]}, "QWOPRace-v1: weights: 1 numbers, expected one for each of 18 events"),
-        (2, {"reward": "speed"}, "QWOPRace-v1: reward: no such setting"),
-    ],
-)
-def test_wrong_settings_are_refused(num_envs: int, task: dict[str, Any], said: str) -> None:
-    with pytest.raises((BadInput, TypeError), match=said):
-        QWOPRaceVectorEnv(num_envs, **task)
 
 
 def test_it_is_registered_and_described() -> None:
