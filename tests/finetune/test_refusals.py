@@ -27,6 +27,14 @@ REFUSED = {
     f"policy=policy.safetensors demonstrations=other {SCHEDULE}": "max_episode_steps",
     f"policy=wide.safetensors {CLONE} {SCHEDULE}": "observations is float32 [4], not float32 [5]",
     f"policy=policy.safetensors environment=CartPole-v1 {SCHEDULE}": "environment=CartPole-v1",
+    f"{CLONE} environment=Acrobot-v1 {SCHEDULE}": "environment=Acrobot-v1: a policy or demonstrations bring their own",
+    "policy=scratch environment=Pendulum-v1 schedule=live-only": "expected Discrete(n)",
+    "policy=scratch schedule=live-only": "name its environment",
+    f"policy=acrobot.safetensors {SCHEDULE}": "plays Acrobot-v1, and the schedule needs demonstrations",
+    f"policy=acrobot.safetensors {CLONE} {SCHEDULE}": "environment is CartPole-v1, not Acrobot-v1; give",
+    f"policy=fast.safetensors demonstrations=slow {SCHEDULE}": "frames_per_step is 3, not 2",
+    "policy=wide.safetensors schedule=live-only algorithm=ppo": "it was changed after the policy was made",
+    "policy=champion schedule=live-only +schedule.phases.alone.environment={observation:full}": "the observations",
     f"{START} behaviour.mode=guessed": "behaviour.mode=guessed",
     f"{START} loop.capacity=7": "loop.capacity=7",
     f"{START} +algorithm.lr=1": "algorithm.lr",
@@ -55,9 +63,13 @@ REFUSED = {
 def test_a_line_that_does_not_fit_is_refused_in_one_before_anything_is_made(
     line: str, finetune: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, inputs in (("policy", 4), ("wide", 5)):
-        network = ActorCritic(inputs, 2, (16,), torch.Generator().manual_seed(0))
-        save_policy(tmp_path / f"{name}.safetensors", Policy(network, CARTPOLE, ObservationSpec((inputs,))))
+    for name, inputs, actions, spec in (
+        ("policy", 4, 2, CARTPOLE), ("wide", 5, 2, CARTPOLE), ("acrobot", 6, 3, EnvironmentSpec("Acrobot-v1")),
+        ("fast", 71, 11, EnvironmentSpec("QWOP-v1", {"frames_per_step": 2})),
+    ):  # fmt: skip
+        network = ActorCritic(inputs, actions, (16,), torch.Generator().manual_seed(0))
+        save_policy(tmp_path / f"{name}.safetensors", Policy(network, spec, ObservationSpec((inputs,))))
+    write_games(tmp_path / "slow", EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}), [9])
     write_games(tmp_path / "demos", CARTPOLE)
     write_games(tmp_path / "other", EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), [9])
     monkeypatch.setattr(start, "clone", lambda *_, **more: pytest.fail("the demonstrations were cloned"))

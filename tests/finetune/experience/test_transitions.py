@@ -48,32 +48,6 @@ def rows(transitions: Transitions) -> list[tuple[float, ...]]:
     return list(zip(*(c.tolist() for c in columns), transitions.next_observations[:, 0].tolist(), strict=True))
 
 
-def push(one: NStep, rewards: list[float], end: str = "") -> list[tuple[float, ...]]:
-    """Rows of one stream that sees its step's number, and 50 after an end; the observation at a limit is 7."""
-    k, last = len(rewards), [[False] * (len(rewards) - 1) + [True]]
-    never = [[False] * k]
-    seen = [[*range(k), 50 if end else k]]
-    finals = {(0, k - 1): 7.0} if end == "limit" else {}
-    piece = chunk(np.array(seen), [rewards], last if end == "end" else never, last if end == "limit" else never, finals)
-    return rows(one.push(piece, 0.9))
-
-
-@pytest.mark.parametrize(
-    ("rewards", "end", "expected"),
-    [
-        ([1, 2, 3], "", [(0, 0, 1 + 1.8 + 2.43, 0.729, 3)]),
-        ([1, 2], "", []),  # waits for the next sequences
-        ([1, 2], "end", [(0, 0, 2.8, 0.0, 50), (1, 1, 2.0, 0.0, 50)]),
-        ([1, 2], "limit", [(0, 0, 2.8, 0.81, 7), (1, 1, 2.0, 0.9, 7)]),
-    ],
-)
-def test_three_rewards_and_what_comes_after(rewards: list[float], end: str, expected: list[tuple[float, ...]]) -> None:
-    found = push(NStep(3), rewards, end)
-    assert len(found) == len(expected)
-    for mine, theirs in zip(found, expected, strict=True):
-        assert mine == pytest.approx(theirs, abs=1e-6)
-
-
 def by_definition(observations: NDArray[Any], rewards: Any, ends: Any, n: int, gamma: float) -> list[tuple[float, ...]]:
     """(s, a, R, d, s') of every decision of one stream; ends {step: (terminated, final)}."""
     found = []

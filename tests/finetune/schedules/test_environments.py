@@ -23,10 +23,11 @@ from qwop.finetune.schedules.environments import (
 from qwop.finetune.schedules.phase import FULL, Phase, RestartSettings
 from qwop.finetune.schedules.restarts import Restarts
 from qwop.policies.files import load_policy
-from qwop.policies.networks import Actor, ActorCritic
+from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
 
+from ...fakes import untrained
 from ..fakes import CARTPOLE, Uniform, write_games
 
 DATASET = open_dataset(embedded_dataset())
@@ -79,30 +80,11 @@ def test_settings_of_the_environment_hold_from_their_phase_on() -> None:
     assert spec.settings == {"time_limit": 9.0}
 
 
-def policy_of(id: str, size: int, actions: int) -> Policy:
-    return Policy(Actor(size, actions, (4,)), EnvironmentSpec(id), ObservationSpec((size,)))
-
-
 def test_phases_with_other_restarts_are_played_in_other_games() -> None:
     restarts = RestartSettings(0.5, (10.0, 20.0))
     phases = [Phase("a", 1.0), Phase("b", 1.0, restarts=restarts), Phase("c", 1.0, restarts=restarts)]
-    made = PhaseEnvironments(phases, policy_of("QWOP-v1", 71, 11), 2, 0)
+    made = PhaseEnvironments(phases, untrained(EnvironmentSpec("QWOP-v1")), 2, 0)
     assert (made.share_environment(0, 1), made.share_environment(1, 2)) == (False, True)
-
-
-@pytest.mark.parametrize(
-    ("id", "size", "actions", "later", "message"),
-    [
-        ("CartPole-v1", 3, 2, {}, "it was changed after the policy was made"),
-        ("FrozenLake-v1", 16, 4, {"render_fps": 3}, r"render_fps=3: a file may not set that; register an environment"),
-        ("QWOP-v1", 71, 11, {"observation": "full"}, "cannot change the observations"),
-    ],
-)
-def test_environments_that_do_not_fit_the_policy_or_its_file_are_refused_before_anything_is_played(
-    id: str, size: int, actions: int, later: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(BadInput, match=message):
-        PhaseEnvironments([Phase("one", 1.0), Phase("two", 1.0, environment=later)], policy_of(id, size, actions), 2, 0)
 
 
 def test_only_phases_with_teaching_have_the_teacher_also_in_other_processes() -> None:
@@ -181,8 +163,7 @@ def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
 
 
 def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_step() -> None:
-    policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CARTPOLE, ObservationSpec((4,)))
-    teacher = Teacher(policy, CARTPOLE, "cart")
+    teacher = Teacher(untrained(CARTPOLE), CARTPOLE, "cart")
     games = make_vector(CARTPOLE, 3)
     played, _ = Collector(games, 30, np.random.default_rng(0), teacher=teacher).collect(Uniform(2))
     assert played.terminated.any()
@@ -191,24 +172,18 @@ def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_st
         np.testing.assert_array_equal(played.teacher[:, step], teacher.probabilities(played.observations[:, step]))
 
 
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        (pixels(frames_per_step=2), "teacher: decides 30 times a second, but its pupil 15 times"),
-        (in_numbers("features"), "teacher: a policy of QWOP-v1"),  # it sees 71 of the 94
-        (
-            EnvironmentSpec("QWOP-v1", {**in_numbers("full").settings, "observation_lag": 1}),
-            "teacher: a policy of QWOP-v1",
-        ),
-        (CARTPOLE, "teacher: a policy of QWOP-v1"),
-    ],
-)
-def test_a_teacher_must_be_able_to_play(spec: EnvironmentSpec, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
-        Teacher(load_policy("champion"), spec, "teacher")
+def test_a_teacher_has_no_memory_and_sees_all_that_it_learned_with() -> None:
+    memory = Policy(RecurrentActorCritic(4, 2, (8,), 8), CARTPOLE, ObservationSpec((4,)))
+    lagged = EnvironmentSpec("QWOP-v1", {**in_numbers("full").settings, "observation_lag": 1})
+    for policy, spec, message in (
+        (memory, CARTPOLE, "teacher: a policy with a memory"),
+        (load_policy("champion"), in_numbers("features"), "teacher: a policy of QWOP-v1"),  # it sees 71 of the 94
+        (load_policy("champion"), lagged, "teacher: a policy of QWOP-v1"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            Teacher(policy, spec, "teacher")
 
 
-def test_a_policy_with_a_memory_cannot_teach() -> None:
-    network = RecurrentActorCritic(4, 2, (8,), 8, torch.Generator().manual_seed(0))
-    with pytest.raises(BadInput, match="cart: a policy with a memory"):
-        Teacher(Policy(network, CARTPOLE, ObservationSpec((4,))), CARTPOLE, "cart")
+def test_a_phase_with_a_setting_that_no_file_may_hold_is_refused_before_anything_is_played() -> None:
+    with pytest.raises(BadInput, match=r"render_fps=3: a file may not set that; register an environment"):
+        PhaseEnvironments([phase(), phase(render_fps=3)], untrained(EnvironmentSpec("FrozenLake-v1")), 2, 0)
