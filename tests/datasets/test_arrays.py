@@ -61,12 +61,6 @@ def test_tensors_are_their_numbers(tmp_path: Path, kind: torch.dtype) -> None:
     assert (episode.actions.tolist(), episode.rewards.tolist()) == ([1, 0], [1, 1])
 
 
-@pytest.mark.parametrize("count", [np.full((3, 4), 2**24 + 1), [[2**24 + 1, 0.5, 0, 0]] * 3])
-def test_counts_that_float32_rounds_are_refused(tmp_path: Path, count: Any) -> None:
-    with pytest.raises(BadInput, match=r"observations\[0, 0\] is 16777217"):
-        qwop.write_episode(tmp_path, count, [1, 0], environment="CartPole-v1")
-
-
 def test_what_is_left_out_takes_a_default(tmp_path: Path) -> None:
     qwop.write_episode(tmp_path, np.zeros((2, 4)), [1, 0], environment="CartPole-v1")
     qwop.write_episode(tmp_path, np.ones((3, 4)), [[1.0], [0.0]], truncated=True)  # the dataset names its environment
@@ -106,10 +100,6 @@ def test_discrete_observations_are_whole_numbers(tmp_path: Path) -> None:
     assert open_dataset(tmp_path)[0].observations.argmax(1).tolist() == [0, 4, 8]
     qwop.write_episode(tmp_path, np.eye(16)[[0, 4, 8]], [1, 1])  # as the dataset has them
     assert open_dataset(tmp_path)[1].observations.argmax(1).tolist() == [0, 4, 8]
-    with pytest.raises(BadInput, match=r"of row 1 are 0\.5, expected what Discrete\(16\) has"):
-        qwop.write_episode(tmp_path, [0, 0.5, 8], [1, 1])
-    with pytest.raises(BadInput, match=r"other numbers than 0 and 1, expected what Discrete\(16\) has"):
-        qwop.write_episode(tmp_path, np.eye(16)[[0, 4, 8]] / 2, [1, 1])
 
 
 SEVERAL = spaces.Dict(
@@ -178,6 +168,9 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
             qwop.write_episode(tmp_path, wrong, taken, environment=parts)
 
 
+LAKE = {"environment": "FrozenLake-v1"}
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -185,8 +178,12 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
         ({"actions": [0.5, 1]}, "actions of row 0 are 0.5"),
         ({"observations": np.zeros((3, 5))}, r"observations have shape \[5\], expected float32 \[4\]"),
         ({"observations": np.zeros((5, 4))}, "observations have 5 rows, expected 3"),
-        ({"observations": [], "environment": "FrozenLake-v1"}, r"observations are float64 \[0\], expected numbers"),
+        ({"observations": [], **LAKE}, r"observations are float64 \[0\], expected numbers"),
         ({"observations": np.full((3, 4), np.nan)}, "not finite"),
+        ({"observations": np.full((3, 4), 2**24 + 1)}, r"observations\[0, 0\] is 16777217"),
+        ({"observations": [[2**24 + 1, 0.5, 0, 0]] * 3}, r"observations\[0, 0\] is 16777217"),
+        ({"observations": [0, 0.5, 8], **LAKE}, r"of row 1 are 0\.5, expected what Discrete\(16\) has"),
+        ({"observations": np.eye(16)[[0, 4, 8]] / 2, **LAKE}, r"other numbers than 0 and 1, expected what Discrete\("),
         ({"rewards": [1.0]}, r"rewards are float64 \[1\], expected numbers \[2\]"),
         ({"terminated": [True, False]}, "terminated is true after decision 1, but the episode goes on to 2"),
         ({"environment": None}, "environment is not given"),
@@ -199,7 +196,7 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
         ({"times": [0, [1], 2]}, "times are lists of different lengths"),
         ({"player": "\ud800"}, r"player is .*, expected text"),
     ],
-    ids=range(17),
+    ids=range(21),
 )
 def test_what_does_not_fit_is_named(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     whole: dict[str, Any] = {"observations": np.zeros((3, 4)), "actions": [0, 1], "environment": "CartPole-v1"}

@@ -200,3 +200,9 @@ def test_states_along_a_game_are_those_of_the_environment() -> None:
 def test_missing_keys_are_refused() -> None:
     with pytest.raises(BadInput, match="has no keys"):
         replay_episode(replace(episode(), keys=None))
+
+
+@pytest.mark.parametrize("epsilon", [0, -0.1, 1.5, float("nan")])
+def test_an_impossible_epsilon_is_refused(epsilon: float) -> None:
+    with pytest.raises(BadInput, match="epsilon="):
+        game_of(KEYS, INFO, epsilon=epsilon)

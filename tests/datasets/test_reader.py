@@ -1,6 +1,7 @@
 """Reading: what was written, by this package and by others, and what is refused."""
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -217,17 +218,24 @@ def test_images_are_stored_as_their_bytes(tmp_path: Path, make_episode: MakeEpis
     assert np.array_equal(np.stack(open_dataset(tmp_path).steps().observation.to_list()), images[:-1])
 
 
-def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
-    with pytest.raises(BadInput, match="no such folder"):
-        open_dataset(tmp_path / "nowhere")
-    with pytest.raises(BadInput, match=r"no dataset\.json in it"):
-        open_dataset(tmp_path)
-    (tmp_path / "dataset.json").write_text("{")
-    with pytest.raises(BadInput, match=r"dataset\.json: Expecting.*; expected the description of"):
-        open_dataset(tmp_path)
-    (tmp_path / "dataset.json").write_text(json.dumps(info.to_json()))
-    with pytest.raises(BadInput, match="the dataset has no episodes yet"):
-        open_dataset(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere", "no such folder; expected the folder of a dataset"),
+        ("data/pipe", "not a folder; expected the folder of a dataset"),
+        ("data/dataset.json", "not a folder; expected the folder of a dataset"),
+        (".", r"no dataset\.json in it"),
+        ("torn", r"dataset\.json: Expecting.*; expected the description of"),
+        ("data", "the dataset has no episodes yet"),
+    ],
+)
+def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo, name: str, said: str) -> None:
+    DatasetWriter(tmp_path / "data", info)
+    os.mkfifo(tmp_path / "data" / "pipe")
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "dataset.json").write_text("{")
+    with pytest.raises(BadInput, match=said):
+        open_dataset(tmp_path / name)
 
 
 def rewritten(path: Path, change: Callable[[pa.Table], pa.Table], more: dict[str, Any] | None = None) -> Path:
@@ -263,14 +271,12 @@ def with_type(name: str, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
         (with_column("episode_index", [0, 0, 1, 0]), "column episode_index says 0, 1, expected the number"),
         (with_column("step_index", [0, 1, 2, 2]), "column step_index does not count from 0"),
         (with_column("terminated", [False, True, False, True]), "terminated is true in row 1, before the last"),
-        (with_column("terminated", [False] * 4), "neither terminated nor truncated"),
         (with_column("timestamp", [0, 1, None, 3]), "column timestamp has a null"),
         (with_column("final_timestamp", [0, 1, 2, 3]), "final_timestamp is not in the last row alone"),
         (with_column("final_observation", [None] * 4), "final_observation is not in the last row alone"),
         (with_column("action", [0, 1, 30, 3]), "actions hold a number outside"),
         (with_column("keys", [[1], None, [1], [1]]), "column keys has a null"),
         (with_column("player", ["a", "a", "b", "a"]), "column player is not the same in all rows"),
-        (with_column("seed", [-2] * 4), "seed is -2, expected at least 0"),
         (with_type("player", pa.string()), "column player is string, expected dictionary"),
         (lambda table: table.drop_columns(["reward"]), "column reward is missing"),
         (lambda table: table.slice(0, 0), "it has no decision"),

@@ -38,6 +38,12 @@ def replaced(values: Any, index: Any, value: Any) -> Any:
         ("behaviour_probabilities", lambda a: a * np.float32(0.9), "sum to 0.900000"),
         ("behaviour_probabilities", lambda a: replaced(a, (0, slice(None)), np.nan), "not finite"),
         ("behaviour_probabilities", lambda a: -a, "is negative"),
+        (
+            "behaviour_probabilities",
+            lambda a: np.eye(11, dtype=np.float32)[(a.argmax(1) + 1) % 11],
+            "has behaviour probability 0",
+        ),
+        ("actions", lambda a: a[:0], "has no decision"),
         ("keys", lambda keys: keys[1:], "keys for 4 decisions, expected 5"),
         ("keys", lambda keys: tuple(frames.astype(np.int64) for frames in keys), "keys are int64"),
         ("keys", lambda keys: tuple(frames + np.uint8(16) for frames in keys), "keys hold a number above 15"),
@@ -81,18 +87,6 @@ def test_numpys_scalars_become_plain_ones(
 ) -> None:
     found = getattr(make_episode(**{field: given}), field)
     assert (type(found), found) == (kind, given)
-
-
-def test_the_action_taken_must_have_been_possible(make_episode: Callable[..., Episode]) -> None:
-    good = make_episode()
-    others = np.eye(11, dtype=np.float32)[(good.actions + 1) % 11]
-    with pytest.raises(ValueError, match="has behaviour probability 0"):
-        make_episode(behaviour_probabilities=others)
-
-
-def test_an_episode_has_a_decision(make_episode: Callable[..., Episode]) -> None:
-    with pytest.raises(ValueError, match="has no decision"):
-        make_episode(steps=0)
 
 
 def test_columns_are_the_documented_ones(info: DatasetInfo) -> None:

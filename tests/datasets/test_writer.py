@@ -106,44 +106,32 @@ def test_an_episode_is_on_the_disk_once_it_is_written_and_so_is_its_name(
     assert done == [(path.stat().st_ino, []), (path.parent.stat().st_ino, [path.name])]
 
 
-def test_a_link_out_of_the_dataset_is_not_written_through(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("games", "other settings: frames_per_step is 4, not 3"),
+        ("lost", r"has episodes but no dataset\.json"),
+        ("linked", "episodes: a link, which may lead out of the dataset"),
+        ("file", "a file is in the way"),
+        ("file/inside", "a file is in the way"),
+    ],
+)
+def test_a_folder_that_cannot_take_the_games_stays_as_it_is(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, folder: str, said: str
 ) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "episodes").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BadInput, match="episodes: a link, which may lead out of the dataset"):
-        DatasetWriter(tmp_path / "data", info)
-    assert names(tmp_path) == []
-
-
-def test_a_dataset_with_other_settings_is_refused_naming_them(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
-) -> None:
-    DatasetWriter(tmp_path, info).write(make_episode())
     settings = {"frames_per_step": 4, "reward": "speed"}
-    other = DatasetInfo(EnvironmentSpec("QWOP-v1", settings), ObservationSpec((71,)), 11)
+    for name in ("games", "lost"):
+        other = DatasetInfo(EnvironmentSpec("QWOP-v1", settings), ObservationSpec((71,)), 11)
+        DatasetWriter(tmp_path / name, other).write(make_episode())
+    (tmp_path / "lost" / "dataset.json").unlink()
+    for name in ("elsewhere", "linked"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "linked" / "episodes").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "file").write_text("mine")
     before = names(tmp_path)
-    with pytest.raises(BadInput, match="other settings: frames_per_step is 3, not 4"):
-        DatasetWriter(tmp_path, other)
+    with pytest.raises(BadInput, match=said):
+        DatasetWriter(tmp_path / folder, info)
     assert names(tmp_path) == before
-
-
-def test_episodes_without_a_description_are_not_adopted(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
-) -> None:
-    DatasetWriter(tmp_path, info).write(make_episode())
-    (tmp_path / "dataset.json").unlink()
-    with pytest.raises(BadInput, match=r"has episodes but no dataset\.json"):
-        DatasetWriter(tmp_path, info)
-
-
-def test_a_file_in_the_place_of_the_folder_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
-    (tmp_path / "taken").write_text("mine")
-    for folder in (tmp_path / "taken", tmp_path / "taken" / "inside"):
-        with pytest.raises(BadInput, match="a file is in the way"):
-            DatasetWriter(folder, info)
-    assert (tmp_path / "taken").read_text() == "mine"
 
 
 def test_an_episode_of_another_shape_is_refused(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode) -> None:

@@ -11,12 +11,11 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
-from qwop.envs.qwop.motion import FRAME_SECONDS
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.recorder.expert_file import ARRAYS, ExpertFile, read_expert_file
 from qwop.recorder.game_writer import GameWriter
-from qwop.recorder.published_conversion import Converted, convert, frames_between
+from qwop.recorder.published_conversion import Converted, convert
 from qwop.recorder.published_source import find_files, open_import
 from qwop.recorder.settings import ImportSettings
 
@@ -281,18 +280,6 @@ def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, see
     assert game.observations == pytest.approx(observe(states), abs=1e-4)
     assert game.metres == pytest.approx(x[-1] / 10, abs=0.1)
     assert (game.frames == 3).mean() > 0.8
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_frames_of_a_constant_acceleration_are_counted(count: int) -> None:
-    columns = [FEATURES.index(name) for name in FEATURES if name.endswith("position_x") and "torso" not in name]
-    positions = np.array([at + axis for at in columns for axis in (0, 1)])
-    velocities = positions - 2
-    observations = np.zeros((2, len(FEATURES)))
-    for frame in range(1, count + 1):
-        observations[1, velocities] = 0.9 * frame
-        observations[1, positions] += FRAME_SECONDS * 0.9 * frame
-    assert frames_between(observations).tolist() == [count]
 
 
 @pytest.mark.skipif(not DEMOS.is_dir(), reason="the published recordings are not shared here (../shared/demos)")
