@@ -7,6 +7,7 @@ from typing import Any
 
 from ..common.ends import Deferred
 from ..common.errors import EnvironmentFailed
+from ..policies.devices import undisturbed
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from .agents.agent import Agent
@@ -31,6 +32,7 @@ class Stopped(KeyboardInterrupt):
     """The watch of a run ended it. The run can be resumed, as after Ctrl-C."""
 
 
+@undisturbed
 def build(run: Run[Discounted, LiveSettings]) -> "Loop":
     """The loop of a run's stage; BadInput if the run's parts do not fit together."""
     return Loop(run, run.new_agent(), run.new_play())
@@ -160,7 +162,7 @@ class Loop:
         except EnvironmentFailed:
             self._without_games()
             raise
-        self.agent.learn(live, now)
+        undisturbed(self.agent.learn)(live, now)
         if phase.averages(self._schedule.progress):
             self._average.add()
         self._count(phase)

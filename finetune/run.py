@@ -12,6 +12,7 @@ import torch
 
 from ..common.errors import BadInput
 from ..datasets.reader import Dataset
+from ..policies.devices import undisturbed
 from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
@@ -136,6 +137,7 @@ class Run(Generic[A, L]):
         """Decisions of all later stages, as planned."""
         return sum(one.schedule.planned for one in self.later())
 
+    @undisturbed
     def rehearse(self) -> None:
         """Build the agent with a copy of the policy; BadInput if the parts do not fit together."""
         replace(self, policy=copy.deepcopy(self.policy)).new_agent()

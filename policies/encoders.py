@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..common.errors import BadInput
 from ..envs.spec import SMALLEST_PICTURE, ObservationSpec
+from .devices import WEIGHTS
 from .sizes import CONVOLUTIONS, NATURE
 
 
@@ -36,7 +37,7 @@ class Convolutions(nn.Sequential):
             )
         layers: list[nn.Module] = [layout]
         for features, size, stride in CONVOLUTIONS[kind]:
-            layer = _ByteConvolution(channels, features, size, stride)
+            layer = _ByteConvolution(channels, features, size, stride, dtype=WEIGHTS)
             nn.init.orthogonal_(layer.weight, math.sqrt(2), generator)
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
             layers += [layer, nn.ReLU()]
@@ -106,7 +107,7 @@ class _ByteConvolution(nn.Conv2d):
 
 def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Linear:
     """A linear layer with an orthogonal weight matrix of this gain, and biases of zero."""
-    layer = nn.Linear(inputs, outputs)
+    layer = nn.Linear(inputs, outputs, dtype=WEIGHTS)
     nn.init.orthogonal_(layer.weight, gain, generator)
     nn.init.zeros_(layer.bias)
     return layer
@@ -117,8 +118,8 @@ def relu_layers(widths: Sequence[int], generator: torch.Generator | None, layer_
     zero."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
-        linear = nn.Linear(inputs, outputs)
+        linear = nn.Linear(inputs, outputs, dtype=WEIGHTS)
         nn.init.xavier_uniform_(linear.weight, generator=generator)
         nn.init.zeros_(linear.bias)
-        layers += [linear, *([nn.LayerNorm(outputs)] if layer_norm else []), nn.ReLU()]
+        layers += [linear, *([nn.LayerNorm(outputs, dtype=WEIGHTS)] if layer_norm else []), nn.ReLU()]
     return nn.Sequential(*layers[: -2 if layer_norm else -1])

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from .devices import WEIGHTS
 from .encoders import orthogonal_linear
 
 WORD, HEADS = 32, 4
@@ -137,7 +138,7 @@ class ExternalMemory(nn.Module):
         )  # fmt: skip
 
     def _zeros(self, shape: tuple[int, ...]) -> Tensor:
-        return torch.zeros(shape, device=self.interface.weight.device)
+        return torch.zeros(shape, dtype=WEIGHTS, device=self.interface.weight.device)
 
 
 def _norms(words: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from ..common.reading import MEGABYTE, parse_json, read_bytes
 from ..envs.actions import MOST_ACTIONS
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
+from .devices import WEIGHTS, sizes_only, undisturbed
 from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor, Values
 from .policy import Policy
 from .q_networks import EnsembleQ, QNetwork
@@ -65,6 +66,7 @@ SHARPEST = 1000
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
+@undisturbed
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     """Write a policy, whole or not at all. Equal policies give equal bytes. BadInput for an environment's setting that
     a file may not set."""
@@ -93,9 +95,10 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
 
 def _as_stored(tensor: Tensor) -> Tensor:
     """The tensor on the CPU, its numbers of the type that networks have."""
-    return tensor.detach().to("cpu", torch.float32 if tensor.is_floating_point() else tensor.dtype).contiguous()
+    return tensor.detach().to("cpu", WEIGHTS if tensor.is_floating_point() else tensor.dtype).contiguous()
 
 
+@undisturbed
 def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 
@@ -170,7 +173,7 @@ def _build(document: Any, tensors: dict[str, Tensor], given: Collection[str]) ->
         network = kind(observation, described.actions, **kind.arguments(described.architecture))
         return network, None if critic is None else Values(observation, **Values.arguments(critic))
 
-    with torch.device("meta"):  # without memory: sizes from the file count only if its tensors have them
+    with sizes_only():  # without memory: sizes from the file count only if its tensors have them
         _require_same_tensors(_tensors_of(*parts()), tensors)
     network, values = parts()
     for part, tensor in _tensors_of(network, values).items():

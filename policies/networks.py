@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..envs.spec import ObservationSpec
 from .dense_layers import DenseLayers
 from .description import Described
+from .devices import WEIGHTS, Undisturbed, undisturbed
 from .encoders import MLP, orthogonal_linear
 from .scaling import ObservationScaler, PixelScaler
 from .sizes import HIDDEN, NATURE
@@ -29,7 +30,7 @@ def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
     return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
 
 
-class Network(Described, nn.Module):
+class Network(Described, nn.Module, metaclass=Undisturbed):
     """Base class of the networks of a `Policy`.
 
     A subclass takes raw observations [..., *observation.shape] of type `observation.dtype`, on any device, and scales
@@ -224,7 +225,7 @@ def with_q_head(actor: Actor, generator: torch.Generator) -> ActorCritic:
     return with_policy_of(actor, ActorCritic if isinstance(actor, ValuedActor) else TanhActorCritic, generator)
 
 
-class Values(Described, nn.Module):
+class Values(Described, nn.Module, metaclass=Undisturbed):
     """A separate network for a policy's V(s): tanh layers over the policy's `layer_input`; gain 1 in the head."""
 
     described = ("hidden", "convolutions")
@@ -255,6 +256,7 @@ class Values(Described, nn.Module):
         return values.squeeze(-1)
 
 
+@undisturbed
 def feed_arrays(
     network: Network, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.floating]
 ) -> ArrayState:
@@ -263,5 +265,5 @@ def feed_arrays(
         return state
     device = next(network.parameters()).device
     with torch.inference_mode():
-        a, r = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, torch.float32)
+        a, r = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, WEIGHTS)
         return to_arrays(network.feed(to_tensors(state, device), a, r))

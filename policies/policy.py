@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..common.errors import BadInput
 from ..envs.observation import refuse_masked, without_tensors
 from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
+from .devices import undisturbed
 from .networks import Network, Values, feed_arrays
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
 
@@ -60,10 +61,12 @@ class Policy:
                 f"but {other} has {theirs[0]} and {theirs[1]} actions; give a policy made for it"
             )
 
+    @undisturbed
     def initial_state(self, n: int) -> ArrayState:
         """The state at the beginning of n episodes, arrays [n, ...]; empty for a memoryless policy."""
         return to_arrays(self.network.initial_state(n))
 
+    @undisturbed
     def step(self, observations: Observations, state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
         """One decision in each of n games: π(·|s), float32 [n, A], and the following state.
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ..common.errors import BadInput
 from ..envs.spec import ObservationSpec
 from .dense_layers import DenseLayers
+from .devices import WEIGHTS
 from .encoders import Convolutions, relu_layers
 from .networks import LayeredNetwork
 from .sizes import HIDDEN, NATURE
@@ -22,8 +23,8 @@ class MemberLinear(nn.Module):
 
     def __init__(self, members: int, inputs: int, outputs: int, generator: torch.Generator | None = None) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(members, inputs, outputs))
-        self.bias = nn.Parameter(torch.zeros(members, 1, outputs))
+        self.weight = nn.Parameter(torch.empty(members, inputs, outputs, dtype=WEIGHTS))
+        self.bias = nn.Parameter(torch.zeros(members, 1, outputs, dtype=WEIGHTS))
         for weight in self.weight:
             nn.init.xavier_uniform_(weight, generator=generator)
 
@@ -36,8 +37,8 @@ class MemberNorm(nn.Module):
 
     def __init__(self, members: int, size: int) -> None:
         super().__init__()
-        self.gain = nn.Parameter(torch.ones(members, 1, size))
-        self.shift = nn.Parameter(torch.zeros(members, 1, size))
+        self.gain = nn.Parameter(torch.ones(members, 1, size, dtype=WEIGHTS))
+        self.shift = nn.Parameter(torch.zeros(members, 1, size, dtype=WEIGHTS))
 
     def forward(self, rows: Tensor) -> Tensor:
         normed = nn.functional.layer_norm(rows, rows.shape[-1:])
@@ -71,7 +72,7 @@ class EpsilonGreedy(LayeredNetwork):
 
     def __init__(self, observation: ObservationSpec | int, actions: int, hidden: Sequence[int]) -> None:
         super().__init__(observation, actions, hidden)
-        self.register_buffer("epsilon", torch.tensor(0.0))
+        self.register_buffer("epsilon", torch.tensor(0.0, dtype=WEIGHTS))
 
     def logits(self, observations: Tensor) -> Tensor:
         greedy = nn.functional.one_hot(self(observations).argmax(dim=-1), self.actions)

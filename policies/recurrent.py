@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..envs.spec import ObservationSpec
+from .devices import WEIGHTS
 from .encoders import MLP, orthogonal_linear
 from .networks import LayeredNetwork, bounded
 from .sizes import HIDDEN, MEMORY
@@ -41,7 +42,7 @@ class RecurrentActorCritic(LayeredNetwork):
         self.value_head = orthogonal_linear(memory, 1, 1.0, generator)
 
     def initial_state(self, n: int) -> State:
-        zeros = torch.zeros(n, self.memory, device=self.policy_head.weight.device)
+        zeros = torch.zeros(n, self.memory, dtype=WEIGHTS, device=self.policy_head.weight.device)
         return zeros, zeros.clone()
 
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
@@ -61,7 +62,7 @@ class RecurrentActorCritic(LayeredNetwork):
 
 def lstm_cell(inputs: int, units: int, generator: torch.Generator | None) -> nn.LSTMCell:
     """An LSTM with orthogonal weights of gain 1, and biases of zero, in the forget gate 1."""
-    cell = nn.LSTMCell(inputs, units)
+    cell = nn.LSTMCell(inputs, units, dtype=WEIGHTS)
     for weight in (cell.weight_ih, cell.weight_hh):
         nn.init.orthogonal_(weight, 1.0, generator)
     nn.init.zeros_(cell.bias_hh)

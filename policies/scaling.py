@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ..envs.spec import Observations
+from .devices import WEIGHTS
 
 ROWS_AT_ONCE = 65_536
 """Rows that are held in float64 at a time."""
@@ -30,8 +31,8 @@ class ObservationScaler(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.register_buffer("mean", torch.zeros(size))
-        self.register_buffer("std", torch.ones(size))
+        self.register_buffer("mean", torch.zeros(size, dtype=WEIGHTS))
+        self.register_buffer("std", torch.ones(size, dtype=WEIGHTS))
 
     def fit(self, observations: ArrayLike) -> Self:
         """Use the statistics of `observations` [n, size], computed in float64 so that a large mean does not cost
@@ -66,7 +67,7 @@ class PixelScaler(nn.Module):
         return self
 
     def forward(self, observations: Tensor) -> Tensor:
-        return observations.to(torch.float32, copy=True).div_(255.0)  # in place, because pictures are large
+        return observations.to(WEIGHTS, copy=True).div_(255.0)  # in place, because pictures are large
 
 
 def _summed(rows: Observations, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..envs.spec import ObservationSpec
+from .devices import WEIGHTS
 from .encoders import MLP, orthogonal_linear
 from .external_memory import HEADS, WORD, ExternalMemory, Heads, Slots
 from .networks import LayeredNetwork, bounded
@@ -123,7 +124,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     def initial_state(self, n: int) -> State:
         device = self.prior.mean.weight.device
 
-        def zeros(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        def zeros(*sizes: int, dtype: torch.dtype = WEIGHTS) -> Tensor:
             return torch.zeros(n, *sizes, dtype=dtype, device=device)
 
         state = TwoTimescaleState(

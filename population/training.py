@@ -23,7 +23,7 @@ from ..finetune.experience.collector import Collector, PolicySnapshot
 from ..finetune.log import mean_figures
 from ..finetune.schedules.phase import PhaseValues
 from ..finetune.weight_average import RecentAverage
-from ..policies.devices import choose_device
+from ..policies.devices import choose_device, undisturbed
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
@@ -152,7 +152,7 @@ class AgentTrainer:
             unroll, ends = collector.collect(actor)
             if races is not None:
                 unroll = replace(unroll, signals=races.take_signals())
-            updates.append(learner.update(unroll, now).scalars)
+            updates.append(undisturbed(learner.update)(unroll, now).scalars)
             average.add(self._work.num_games * self._work.steps)
             scores += [end.total_reward for end in ends]
             metres += [end.metres for end in ends if end.metres is not None]
@@ -191,6 +191,7 @@ class AgentTrainer:
         settings, generator = self._agents.settings(genes), torch.Generator().manual_seed(seed)
         return self._agents.algorithm.new_network(settings, self.observation, self.actions, generator)
 
+    @undisturbed
     def _new_learner(self, network: Network, genes: Genes, seed: int = 0) -> LiveLearner[Any, Settings]:
         return self._agents.algorithm.new_learner(network, self._agents.settings(genes), seed, self._device)
 

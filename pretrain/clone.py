@@ -14,6 +14,7 @@ import torch
 from ..common.errors import BadInput
 from ..datasets.reader import Dataset
 from ..datasets.schema import DatasetInfo, Episode
+from ..policies.devices import undisturbed
 from ..policies.networks import ActorCritic, TrunkedPolicy
 from ..policies.policy import Policy
 from .cloning import cloning_epochs
@@ -34,6 +35,7 @@ class Epoch:
     is_best: bool
 
 
+@undisturbed
 def clone(
     episodes: Sequence[Episode],
     info: DatasetInfo,

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..policies.dense_layers import LeafGradients
+from ..policies.devices import WEIGHTS
 from ..policies.networks import TrunkedPolicy
 from .rows import Rows
 from .settings import CloningSettings
@@ -66,8 +67,12 @@ def dropout_factors(network: TrunkedPolicy, rows: int, dropout: float, generator
     """Factors of each hidden layer's ReLU units, [rows, width], on the CPU: 0 for a fraction `dropout` of them, drawn
     anew, and 1/(1 − dropout) for the others (Srivastava et al. 2014)."""
     layers = [one for one, after in pairwise(network.trunk) if isinstance(after, nn.ReLU)]
-    draws = [torch.rand(rows, len(one.weight), generator=generator) for one in layers if isinstance(one, nn.Linear)]
-    return [(one >= dropout).to(torch.float32).div_(1 - dropout) for one in draws]
+    draws = [
+        torch.rand(rows, len(one.weight), generator=generator, dtype=WEIGHTS)
+        for one in layers
+        if isinstance(one, nn.Linear)
+    ]
+    return [(one >= dropout).to(WEIGHTS).div_(1 - dropout) for one in draws]
 
 
 def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[Batch]:
@@ -89,7 +94,9 @@ def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSetting
             states = observations.index_select(0, batch).to(device)
             noise = None
             if settings.input_noise:
-                noise = torch.randn(states.shape, generator=generator).mul_(settings.input_noise).to(device)
+                noise = (
+                    torch.randn(states.shape, generator=generator, dtype=WEIGHTS).mul_(settings.input_noise).to(device)
+                )
             inputs = network.trunk_input(states, noise)
             factors = dropout_factors(network, len(batch), settings.dropout, generator) if settings.dropout else []
             yield Batch(

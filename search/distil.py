@@ -18,7 +18,7 @@ from ..datasets.editing.new_dataset import require_outside
 from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
-from ..policies.devices import choose_device
+from ..policies.devices import choose_device, undisturbed
 from ..policies.files import load_policy, save_policy
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
@@ -63,6 +63,7 @@ def own_play_loss(log_before: Tensor, log_now: Tensor) -> Tensor:
     return (log_before.exp() * (log_before - log_now)).sum(-1).mean()
 
 
+@undisturbed
 def distil(
     network: LayeredNetwork,
     states: Tensor,

@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 
 from ...envs.engine import native
 from ...policies.dense_layers import LeafGradients
+from ...policies.devices import WEIGHTS
 from ..experience.sequences import Sequences
 
 
@@ -46,7 +47,7 @@ def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: to
     """
     finals = batch.finals
     if not len(finals.observations):
-        return torch.zeros(batch.actions.shape, device=device)
+        return torch.zeros(batch.actions.shape, dtype=WEIGHTS, device=device)
     sequence, step, observations = (torch.from_numpy(array).to(device) for array in finals)
     estimates = value(observations.flatten(1))
     values = estimates.new_zeros(batch.actions.shape)

@@ -16,6 +16,7 @@ from ...envs.spec import Observations, ObservationSpec
 from ...envs.vector import VectorEnv
 from ...policies.cuda_graphs import CudaGraphs
 from ...policies.dense_layers import DenseLayers
+from ...policies.devices import undisturbed
 from ...policies.networks import Network, TrunkedPolicy, feed_arrays
 from ...policies.policy import choose
 from ...policies.q_networks import QNetwork, epsilon_greedy
@@ -241,6 +242,7 @@ class PolicySnapshot:
     two `take`s. From `WORTH_HOLDING` on, each `take` lays the weights out for playing, so a live network is taken, too.
     """
 
+    @undisturbed
     def __init__(
         self, network: Network, live: bool = False, device: torch.device = CPU, decisions: int = WORTH_HOLDING
     ) -> None:
@@ -276,10 +278,12 @@ class PolicySnapshot:
         if self._dense is not None and self._holds:
             self._dense.hold()
 
+    @undisturbed
     def initial_state(self, n: int) -> ArrayState:
         """The policy's state at the start of n episodes."""
         return to_arrays(self._network.initial_state(n))
 
+    @undisturbed
     def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
         """π(·|s) float32 [n, A] of observations [n, *shape], and the next state."""
         rows = torch.from_numpy(observations)

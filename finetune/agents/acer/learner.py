@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ....envs.spec import Observations, ObservationSpec
 from ....policies.dense_layers import DenseLayers, LeafGradients
-from ....policies.devices import autocast
+from ....policies.devices import autocast, undisturbed
 from ....policies.networks import Actor, ActorCritic, with_q_head
 from ...experience.sequences import DEMONSTRATIONS, LIVE, Sequences, concatenate, discounted_returns, interleave
 from ...log import UpdateStats, means_by_source
@@ -176,6 +176,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             g[reached], steps.limited[reached] = acer.to_trust_region(g[reached], pi[reached], average(*reached), delta)
         return g
 
+    @undisturbed
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
         """Set the Q head to V of the current policy, the same for every action, estimated from its own live play.

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from ....envs.spec import Observations, ObservationSpec
+from ....policies.devices import WEIGHTS, Undisturbed
 from ....policies.encoders import MLP, orthogonal_linear
 from ....policies.networks import SCALED_LIMIT
 from ....policies.q_networks import dueling
@@ -85,7 +86,7 @@ class PixelControl(nn.Module):
         self.cells = (2 * ((height - CELL) // (2 * CELL)), 2 * ((width - CELL) // (2 * CELL)))
         self._before = (self.cells[0] // 2 - 1, self.cells[1] // 2 - 1)
         self.layers = MLP(latent, (FEATURES * self._before[0] * self._before[1],), nn.ReLU, generator)
-        self.deconvolution = nn.ConvTranspose2d(FEATURES, 1 + actions, 4, 2)
+        self.deconvolution = nn.ConvTranspose2d(FEATURES, 1 + actions, 4, 2, dtype=WEIGHTS)
         nn.init.orthogonal_(self.deconvolution.weight, 0.1, generator)
         nn.init.zeros_(self.deconvolution.bias)  # type: ignore[arg-type]
 
@@ -105,7 +106,7 @@ class PixelControl(nn.Module):
         return dueling(maps[..., :1, :], maps[..., 1:, :])
 
 
-class AuxiliaryNetworks(nn.Module):
+class AuxiliaryNetworks(nn.Module, metaclass=Undisturbed):
     """The networks of both tasks, untrained, for a policy's network. prediction: logits of a reward's class, [m, 3], of
     the features of the observations before it, side by side."""
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ....envs.spec import ObservationSpec
+from ....policies.devices import WEIGHTS
 from ....policies.networks import LayeredNetwork
 from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State, reset_rows, select_rows, to_tensors
@@ -68,7 +69,7 @@ def unroll_network(
     encoded = perceive(observations.transpose(0, 1).flatten(0, 1))  # rows of a step are contiguous
     ends = perceive(finals) if len(finals) else encoded
     features, outputs = [], []
-    final_values = torch.zeros((n, k), device=device)
+    final_values = torch.zeros((n, k), dtype=WEIGHTS, device=device)
     for t in range(k):
         here, output, state = core(select_rows(encoded, slice(t * n, t * n + n)), state)
         features.append(here)

@@ -155,3 +155,19 @@ def test_a_refused_game_stays_with_a_word_and_the_next_is_sent(page: RecordingPa
     (row,) = (row for row in rows if "not in the dataset" in row)
     assert why in row
     assert "file" in row
+
+
+def test_without_websocket_the_page_opens_says_so_and_keeps_the_games(page: RecordingPage) -> None:
+    source = {"source": "delete window.WebSocket;"}
+    script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source)
+    try:
+        page.load()
+        page.wait_until(lambda: "no recorder" in page.find("footer .where")[0].text, "told")
+        page.run()
+        page.press("r")  # leaves the game
+        page.wait("playing")
+        assert page.unsent() == 1
+    finally:
+        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    page.load()
+    assert len(page.wait_for_games(1)) == 1
