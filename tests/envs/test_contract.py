@@ -114,6 +114,7 @@ def assert_rows_are_games_alone(game: Game, mode: str, seed: int, count: int, st
         assert_info(infos, row, info)
     for choices, expected in zip(actions, alone, strict=True):
         observations, rewards, terminated, truncated, infos = games.step(choices)
+        assert observations in games.observation_space
         arrays.append(observations)
         copies.append(observations.copy())
         for row, (observation, *step, info, final) in enumerate(expected):

@@ -226,30 +226,6 @@ def test_a_closed_browser_is_said(chromium: None, fake: Path) -> None:
             page.play([1])
 
 
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"folder": "{fake}/empty.html", "timeout": 0.5}, "no game of QWOP found on it within 0.5 s"),
-        ({"url": "{address}?stuck", "timeout": 1.0}, r"\(missing: doneLoading\)"),
-        ({"url": "http://127.0.0.1:{unused}/Athletics.html"}, "the page does not open"),
-        ({"url": "http://127.0.0.1:9/"}, "the browser refuses the address"),
-    ],
-)
-def test_a_page_without_the_game_is_refused(
-    chromium: None, fake: Path, settings: dict[str, Any], complaint: str
-) -> None:
-    with socket.socket() as once:
-        once.bind(("127.0.0.1", 0))
-        unused = once.getsockname()[1]
-    with address_of(None, str(fake)) as address, pytest.raises(BadInput, match=complaint):
-        OriginalPage(PageSettings(**named(settings, fake=fake, unused=unused, address=address)))
-
-
-def named(settings: dict[str, Any], **words: Any) -> dict[str, Any]:
-    """The settings with words in place of their names in braces."""
-    return {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
-
-
 @pytest.mark.needs(module="selenium")
 @pytest.mark.parametrize(
     ("settings", "complaint"),
@@ -262,10 +238,19 @@ def named(settings: dict[str, Any], **words: Any) -> dict[str, Any]:
         ({"folder": "{fake}", "browser": "no-such-browser"}, "browser=no-such-browser: no such program"),
         ({"folder": "{fake}", "browser": "{broken}"}, "could be started"),
         ({"folder": "{fake}", "headless": False}, "needs a display, and DISPLAY"),
+        ({"folder": "{fake}/empty.html", "timeout": 0.5}, "no game of QWOP found on it within 0.5 s"),
+        ({"url": "{address}?stuck", "timeout": 1.0}, r"\(missing: doneLoading\)"),
+        ({"url": "http://127.0.0.1:{unused}/Athletics.html"}, "the page does not open"),
+        ({"url": "http://127.0.0.1:9/"}, "the browser refuses the address"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(
-    fake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], complaint: str
+def test_settings_and_pages_that_cannot_be_are_refused(
+    chromium: None,
+    fake: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    complaint: str,
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
@@ -274,8 +259,14 @@ def test_settings_that_cannot_be_are_refused(
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     empty.mkdir()
-    with pytest.raises(BadInput, match=complaint):
-        OriginalPage(PageSettings(**named(settings, fake=fake, empty=empty, broken=broken)))
+    with socket.socket() as once:
+        once.bind(("127.0.0.1", 0))
+        unused = once.getsockname()[1]
+    with address_of(None, str(fake)) as address:
+        words = {"fake": fake, "empty": empty, "broken": broken, "unused": unused, "address": address}
+        form = lambda value: value.format(**words) if isinstance(value, str) else value  # noqa: E731
+        with pytest.raises(BadInput, match=complaint):
+            OriginalPage(PageSettings(**{name: form(value) for name, value in settings.items()}))
 
 
 def test_without_selenium_it_is_said_what_to_install(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:

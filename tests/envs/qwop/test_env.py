@@ -2,8 +2,8 @@
 
 import gc
 import multiprocessing
-import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.envs import EnvironmentSpec, replay
-from qwop.envs.names import ACTION_KEYS
+from qwop.envs.names import ACTION_KEYS, KEY_O, KEY_P, KEY_Q, KEY_W
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.observations import bent_knee, observe_as, observe_start
 from qwop.envs.qwop.rewards import rewards_along
@@ -168,24 +169,23 @@ def test_delays_are_drawn_from_the_seed_as_often_as_asked_and_leave_the_idle_fra
     assert not punctual.step(3)[4]["late"]
 
 
-def test_the_time_limit_truncates() -> None:
-    env = QWOPEnv(frames_per_step=3, time_limit=0.5)
+@pytest.mark.parametrize(
+    ("settings", "action", "end", "frames"),
+    [
+        ({"frames_per_step": 3, "time_limit": 0.5}, 10, (False, True, "stopped"), [3] * 5),
+        ({"frames_per_step": 50}, HOLD_QP, (True, False, "fell"), [50] * 4 + [12]),  # cut short
+    ],
+)
+def test_the_time_limit_truncates_and_a_fall_terminates(
+    settings: dict[str, Any], action: int, end: tuple[bool, bool, str], frames: list[int]
+) -> None:
+    env = QWOPEnv(**settings)
     env.reset()
-    steps = until_the_end(env, [10] * 100)
-    *_, terminated, truncated, info = steps[-1]
-    assert (terminated, truncated, info["outcome"]) == (False, True, "stopped")
-    assert info["clock"] == pytest.approx(16 / 30)  # the first decision at or after 15 frames
-    assert all(step[4]["outcome"] == "running" for step in steps[:-1])
-
-
-def test_a_fall_terminates_and_the_last_decision_is_cut_short() -> None:
-    env = QWOPEnv(frames_per_step=50)
-    env.reset()
-    steps = until_the_end(env, [HOLD_QP] * 9)
-    *_, terminated, truncated, info = steps[-1]
-    assert (terminated, truncated, info["outcome"]) == (True, False, "fell")
-    assert [step[4]["frames"] for step in steps] == [50, 50, 50, 50, 12]
-    assert info["clock"] == pytest.approx(213 / 30)
+    steps = until_the_end(env, [action] * 100)
+    ends = [(terminated, truncated, info["outcome"]) for _, _, terminated, truncated, info in steps]
+    assert ends == [(False, False, "running")] * (len(frames) - 1) + [end]
+    assert [step[4]["frames"] for step in steps] == frames
+    assert steps[-1][4]["clock"] == pytest.approx((1 + sum(frames)) / 30)
 
 
 def test_make_vec_and_make_vector_use_the_batch() -> None:
@@ -312,14 +312,9 @@ def test_two_threads_step_two_environments_as_one_thread_does() -> None:
                 env.reset()
         return rows
 
-    found: dict[int, list[Any]] = {}
-    threads = [threading.Thread(target=lambda seed=seed: found.update({seed: play(seed)})) for seed in (1, 2)]  # type: ignore[misc]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for seed in (1, 2):
-        np.testing.assert_array_equal(found[seed], play(seed))
+    with ThreadPoolExecutor(2) as pool:
+        for seed, rows in zip((1, 2), pool.map(play, (1, 2)), strict=True):
+            np.testing.assert_array_equal(rows, play(seed))
 
 
 def test_games_that_rest_stay_as_they_are_until_a_reset_and_the_others_play_on() -> None:
@@ -337,3 +332,34 @@ def test_games_that_rest_stay_as_they_are_until_a_reset_and_the_others_play_on()
     games.reset(seed=4)
     games.step(actions)
     assert (games.states[resting] != before[resting]).any()
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_gymnasium_knows_the_mode_and_the_pace(mode: AutoresetMode) -> None:
+    env = gymnasium.make_vec("qwop/QWOP-v1", num_envs=2, autoreset_mode=mode.value, frames_per_step=6)
+    assert env.metadata["autoreset_mode"] is mode
+    single = gymnasium.make("qwop/QWOP-v1", frames_per_step=6)
+    assert single.metadata["render_fps"] == env.metadata["render_fps"] == 5
+
+
+def test_keys_of_the_keyboard_stand_for_actions() -> None:
+    bits = {ord("q"): KEY_Q, ord("w"): KEY_W, ord("o"): KEY_O, ord("p"): KEY_P}
+    mapped = QWOPEnv().get_keys_to_action()
+    assert len(mapped) == len(ACTION_KEYS) - 1
+    for pressed, action in mapped.items():
+        assert sum(bits[key] for key in pressed) == ACTION_KEYS[action]
+
+
+@pytest.mark.filterwarnings("ignore:.*HumanRendering wrapper")
+def test_gymnasiums_window_follows_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame = pytest.importorskip("pygame", reason="pygame is not installed (the extra 'window')")
+    env = gymnasium.make("qwop/QWOP-v1", render_mode="human", frames_per_step=1)
+    env.reset(seed=0)
+    assert env.render() is None
+    first = pygame.surfarray.array3d(pygame.display.get_surface())
+    for _ in range(5):
+        env.step(3)
+    assert (pygame.surfarray.array3d(pygame.display.get_surface()) != first).any()
+    env.close()
+    assert not pygame.display.get_init()
