@@ -39,12 +39,10 @@ export function pack(module, { keys, outcome, metres, name, day, tempo = 1, sha2
     { length: Math.ceil(frames / 16) },
     (_, part) => 16 * pressed + Math.min(frames - 16 * part, 16) - 1,
   ));
-  const called = Array.from(cut(name, LONGEST_NAME));
-  while (bytesOf(called.join("")).length > LONGEST_NAME) called.pop();
   return [
     1, outcome, 100 * (TEMPOS.includes(tempo) ? tempo : 1), Math.round(10 * metres),
     Number.isSafeInteger(day) && day >= 0 ? day : 0,
-    toText(bytesOf(called.join(""))), toText(codes), sha256,
+    toText(bytesOf(cut(name, LONGEST_NAME, (character) => bytesOf(character).length))), toText(codes), sha256,
   ].join(".");
 }
 

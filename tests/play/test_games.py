@@ -96,11 +96,17 @@ def test_a_game_under_way_of_a_closed_page_is_taken_at_a_known_pace(in_node: InN
     assert started["left"] == []
 
 
-def test_names_are_cut_between_code_points(in_node: InNode) -> None:
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+
+def test_names_are_cut_between_characters(in_node: InNode) -> None:
     names = {
         "a" * 50: "a" * 40,
         "é" * 41: "é" * 40,
         "a" * 39 + "\U0001f600" + "b": "a" * 39 + "\U0001f600",
+        "a" * 38 + FAMILY: "a" * 38,  # five code points
+        "e\u0301" * 25: "e\u0301" * 20,
+        "\U0001f1e9\U0001f1ea" * 21: "\U0001f1e9\U0001f1ea" * 20,  # a flag
         "half \ud83d": "half",
         "\ude00": "",
         "  ": "",
@@ -115,9 +121,11 @@ def test_names_are_cut_between_code_points(in_node: InNode) -> None:
         ("a" * 38 + "é", "a" * 38 + "é"),
         ("a" * 39 + "é", "a" * 39),
         ("a" * 37 + "\U0001f600", "a" * 37),
+        (FAMILY * 3, FAMILY * 2),  # 18 bytes each
+        ("a" * 30 + FAMILY, "a" * 30),
     ],
 )
-def test_a_name_in_a_link_is_cut_between_code_points(in_node: InNode, name: str, packed: str) -> None:
+def test_a_name_in_a_link_is_cut_between_characters(in_node: InNode, name: str, packed: str) -> None:
     game = {"keys": [0, 1, 5], "outcome": "stopped", "metres": 0.0, "name": name, "day": 1, "tempo": 1}
     text = in_node("packed_games.js", "packed", game)
     assert in_node("packed_games.js", "unpacked", text)["name"] == packed

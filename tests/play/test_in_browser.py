@@ -244,6 +244,7 @@ STATES = {
     "offline": "const { fetch } = window; const gone = async () => { throw new TypeError('offline'); };"
     "window.fetch = (name) => (/champion|board/.test(name) ? gone() : fetch(name));",
     "silent": "delete window.AudioContext;",
+    "old": "delete Intl.Segmenter;",
 }
 
 
