@@ -204,27 +204,14 @@ class Saving(SyncVectorEnv):
         return np.stack([env.seen() for env in games])
 
 
-class Uniform:
-    """A policy that draws every action alike."""
-
-    def __init__(self, actions: int) -> None:
-        self._actions = actions
+class Memoryless:
+    """Prefers the action that is the step modulo 3, and says so."""
 
     def initial_state(self, n: int) -> ArrayState:
         return ()
 
-    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
-        return np.full((len(observations), self._actions), 1 / self._actions, dtype=np.float32), state
-
     def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
         return state
-
-
-class Memoryless(Uniform):
-    """Prefers the action that is the step modulo 3, and says so."""
-
-    def __init__(self) -> None:
-        super().__init__(3)
 
     def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
         preferred = observations.reshape(len(observations), -1)[:, 1].astype(int) % 3

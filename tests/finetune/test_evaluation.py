@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.settings import to_plain
-from qwop.envs.spec import ObservationSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune import evaluation
@@ -23,10 +22,10 @@ from qwop.finetune.log import RunLog
 from qwop.finetune.report import write_report
 from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.settings import PhaseEvaluationSettings
-from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from ..fakes import untrained
 from .fakes import CARTPOLE, write_games
 from .runs import assert_same
 
@@ -35,7 +34,7 @@ ONLY = Phase("only", 1.0)
 
 @pytest.fixture
 def policy() -> Policy:
-    return Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CARTPOLE, ObservationSpec((4,)))
+    return untrained(CARTPOLE, seed=0)
 
 
 def made(folder: Path, episodes: int, drawn: int, *more: Any) -> Evaluations:

@@ -14,13 +14,13 @@ import torch
 from qwop.common.folder_lock import exclusive_lock
 from qwop.datasets.reader import open_dataset
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import ObservationSpec
 from qwop.finetune import main
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from qwop.finetune.log import read_metrics
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
 
+from ..fakes import untrained
 from .fakes import CARTPOLE, make_episode, weights_of, write_games
 
 Finetune = Callable[..., Any]
@@ -37,14 +37,9 @@ RUN = (
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
     """A policy for CartPole and demonstrations of it."""
-    network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
-    save_policy(tmp_path / "policy.safetensors", Policy(network, CARTPOLE, ObservationSpec((4,))))
+    save_policy(tmp_path / "policy.safetensors", untrained(CARTPOLE))
     write_games(tmp_path / "demos", CARTPOLE)
     return tmp_path
-
-
-def metrics(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +79,7 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(
     assert shown[-3].startswith(f"from start to end: mean return {before['mean_return']:.1f} → ")
     assert shown[-2].startswith("verdict: ")
     assert shown[-1] == f"next: qwop-evaluate policy={run.relative_to(workplace)}/policy.safetensors"
-    shares = [row["memory/demonstrations"] for row in metrics(run)]
+    shares = [row["memory/demonstrations"] for row in read_metrics(run)]
     assert (shares[0], max(shares), shares[-1]) == (0, 0.5, 0)
     page = (run / "report.html").read_text()
     assert "alone_again" in page
@@ -138,7 +133,7 @@ def test_a_run_that_stopped_before_its_first_checkpoint_starts_anew(
     assert "the same command with resume=true starts anew" in stopped.out
     tuned(*RUN, "resume=true")
     assert (finished / "policy.safetensors").read_bytes() == expected
-    decisions = [row["decisions"] for row in metrics(finished)]
+    decisions = [row["decisions"] for row in read_metrics(finished)]
     assert decisions == sorted({*decisions})  # none of the first try
 
 
@@ -230,7 +225,7 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(tuned: Tuned, workplace: P
     assert not film.exists()  # of the policy before
     run = workplace / "run"
     assert {path.name for path in (run / "phases").iterdir()} == {"1-alone.safetensors", "2-shown.safetensors"}
-    rows = metrics(run)
+    rows = read_metrics(run)
     assert [row["phase"] for row in rows if row["memory/demonstrations"] > 0][-1] == "shown"
     before = [row["decisions"] for row in rows if row["phase"] == "alone"][-1]
     assert rows[-1]["decisions"] == pytest.approx(before + 324, abs=80)
@@ -266,7 +261,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(tuned: Tuned
     trained = load_policy(run / "policy.safetensors")
     assert isinstance(trained.network, ActorCritic)
     assert trained.values is not None  # PPO's
-    rows = metrics(run)
+    rows = read_metrics(run)
     decisions = [row["decisions"] for row in rows]
     assert decisions == sorted(decisions)
     assert decisions[-1] == 3 * 1040  # the line's games and steps hold in PPO's phases, too

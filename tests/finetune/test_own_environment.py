@@ -17,6 +17,8 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
 
+from ..fakes import Odd, registered
+
 ID = "key_world:KeyWorld-v0"
 SMALL = ("evaluation.episodes=2", "evaluation.drawn=0", "video=false")
 
@@ -72,44 +74,21 @@ def test_games_of_a_keyboard_are_cloned_and_improved_in_every_command(
         assert done.code == 0, (command.program, done.err)
     report = (home / "tuned" / "report.html").read_text()
     assert "imports=[key_world]" in report
-
-
-def test_a_policy_trained_with_its_module_named_is_evaluated_without(
-    home: Path, run_command: Callable[..., Any]
-) -> None:
-    line = ["policy=scratch", f"environment={ID}", "algorithm=dqn-small", "schedule=live-only", "schedule.scale=0.0003"]
-    assert run_command(finetune, *line, *SMALL, "out=run").code == 0
-    assert "key_world:" not in (home / "run" / "config.yaml").read_text().partition("\n")[2]
     gymnasium.registry.pop("KeyWorld-v0")
     sys.modules.pop("key_world")
-    assert run_command(evaluate, "policy=run/policy.safetensors", "episodes=1", "video=false").code == 0
-
-
-class Unpaid(gymnasium.Env[Any, Any]):
-    """An environment with a mistake that only play shows: no reward."""
-
-    observation_space, action_space = gymnasium.spaces.Box(-1, 1, (2,)), gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        return np.zeros(2, np.float32), {}
-
-    def step(self, action: Any) -> Any:
-        return np.zeros(2, np.float32), None, True, False, {}
+    assert run_command(evaluate, "policy=tuned/policy.safetensors", "episodes=1", "video=false").code == 0
 
 
 @pytest.mark.parametrize("earlier", [False, True])
 def test_a_mistake_in_the_first_decisions_leaves_nothing(
     earlier: bool, home: Path, run_command: Callable[..., Any]
 ) -> None:
-    gymnasium.register("Unpaid-v0", Unpaid)
-    settings = ["environment=Unpaid-v0", "algorithm=ppo-small", "schedule.decisions=5000", "out=run", "video=false"]
+    settings = ["algorithm=ppo-small", "schedule.decisions=5000", "out=run", "video=false"]
     if earlier:
         (home / "run").mkdir()
         (home / "run" / "notes.txt").touch()
-    try:
-        done = run_command(finetune, *settings)
-    finally:
-        gymnasium.registry.pop("Unpaid-v0", None)
+    with registered(Odd, pay=lambda count: None) as id:  # a mistake that only play shows: no reward
+        done = run_command(finetune, f"environment={id}", *settings)
     assert done.code == 2
     assert "its reward is null, expected a finite number" in done.err
     assert (home / "run" / "notes.txt").exists() == (home / "run").exists() == earlier

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from qwop.common.errors import BadInput
 from qwop.common.run_folder import write_configuration
 from qwop.common.settings import read, to_plain
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune import start as starting
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
@@ -21,9 +20,8 @@ from qwop.finetune.schedules.phase import FULL, NONE, Phase, parse_phases
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.finetune.start import PRETRAINED, Start, find_start, require_resumable
 from qwop.policies.files import save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
 
+from ..fakes import untrained
 from .fakes import CARTPOLE, write_games
 
 
@@ -42,10 +40,8 @@ def find(needs_demonstrations: bool = True, **named: str | None) -> Start:
     return find_start(FinetuneSettings(schedule=ScheduleSettings(phases=(phase,)), **named))
 
 
-def save(path: Path, spec: EnvironmentSpec = CARTPOLE, size: int = 4, actions: int = 2) -> str:
-    network = ActorCritic(size, actions, (16,), torch.Generator().manual_seed(7))
-    save_policy(path, Policy(network, spec, ObservationSpec((size,))))
-    return str(path)
+def save(path: Path, spec: EnvironmentSpec = CARTPOLE) -> str:
+    return str(save_policy(path, untrained(spec)))
 
 
 def test_with_nothing_named_the_embedded_demonstrations_are_cloned_and_used(demos: str) -> None:
@@ -89,7 +85,7 @@ def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos:
 def test_rewards_alone_may_differ_between_policy_and_demonstrations(tmp_path: Path) -> None:
     task: dict[str, Any] = {"frames_per_step": 3, "reward": "shaped"}
     write_games(tmp_path / "shown", EnvironmentSpec("QWOP-v1", task), [9])
-    policy = save(tmp_path / "raced", EnvironmentSpec("QWOP-v1", {**task, "reward": "race"}), 71, 11)
+    policy = save(tmp_path / "raced", EnvironmentSpec("QWOP-v1", {**task, "reward": "race"}))
     raced = find(policy=policy, demonstrations=str(tmp_path / "shown"))
     assert raced.policy.environment.settings["reward"] == "race"
 
@@ -99,7 +95,7 @@ def test_games_with_keys_are_replayed_for_the_policys_task(tmp_path: Path) -> No
     keys = np.array([0] * 4 + [9, 9, 9, 6, 6, 6] * 5, dtype=np.uint8)
     DatasetWriter(tmp_path / "me", info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
     task = qwop_info(frames_per_step=1, observation="contact", reward="race")
-    path = save(tmp_path / "policy.safetensors", task.environment, 112, task.actions)
+    path = save(tmp_path / "policy.safetensors", task.environment)
     start = find(policy=path, demonstrations=str(tmp_path / "me"))
     assert start.demonstrations is not None
     assert start.demonstrations[0].observations.shape == (31, 112)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.vector import SyncVectorEnv
+from qwop.datasets import embedded_dataset, open_dataset
 from qwop.envs.qwop.vector import QWOPVectorEnv
-from qwop.envs.spec import ObservationSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.learner import ReturnRange
 from qwop.finetune.agents.agent import FractionalCounter
 from qwop.finetune.agents.ftw.learner import RewardStores
@@ -20,7 +21,7 @@ from qwop.finetune.experience.sequences import DEMONSTRATIONS, NStep
 from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.transition_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, RestartSettings, Schedule
-from qwop.finetune.schedules.restarts import Restarts
+from qwop.finetune.schedules.restarts import Restarts, demonstrated_states
 from qwop.finetune.weight_average import RecentAverage, WeightAverage
 from qwop.policies.networks import Actor
 from torch import nn
@@ -75,7 +76,11 @@ class Restarted(Has):
 
     def __init__(self, seed: int, settings: RestartSettings) -> None:
         env = QWOPVectorEnv(8, autoreset_mode="SameStep", frames_per_step=4, max_idle_frames=5)
-        super().__init__(Restarts(env, settings))
+        states = None
+        if settings.source == "demonstrations":
+            spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4})
+            states = demonstrated_states(open_dataset(embedded_dataset()).select(range(1)), spec, settings.metres)
+        super().__init__(Restarts(env, settings, states))
         self.part.reset(seed=seed)
 
     def work(self, number: int) -> Any:
@@ -199,6 +204,7 @@ KINDS: dict[str, Makes] = {
     "games that are played again by a memory": partial(Played, kind=SyncVectorEnv, policy=Remembering, image=True),
     "restarts in a stretch": partial(Restarted, settings=RestartSettings(0.5, (-1.0, 0.4))),
     "restarts before falls": partial(Restarted, settings=FALLS),
+    "restarts along demonstrations": partial(Restarted, settings=FALLS.with_(source="demonstrations")),
     "short restarts": partial(Restarted, settings=FALLS.with_(seconds=1.0)),
     **{f"memory of {name}": partial(Kept, name=name, pictures=False) for name in MEMORIES},
     **{f"memory of {name} of pictures": partial(Kept, name=name, pictures=True) for name in MEMORIES},

@@ -1,17 +1,17 @@
 """`qwop-finetune teacher=…` as a person uses it."""
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.checkpoint import checkpoints
+from qwop.finetune.log import read_metrics
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
+
+from ..fakes import untrained
+from .fakes import CARTPOLE
 
 pytestmark = pytest.mark.slow
 
@@ -25,28 +25,15 @@ PICTURES = (*SMALL, "environment=QWOP-v1", "schedule=pictures", "schedule.scale=
             "teacher=teacher.safetensors")  # fmt: skip
 
 
-def rows(run: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-
-
-def changed(policy: Policy) -> Policy:
-    with torch.no_grad():
-        for weight in policy.network.parameters():
-            weight.mul_(2.0)
-    return policy
-
-
 @pytest.fixture
 def teacher(tmp_path: Path) -> Path:
     """A policy of CartPole that pushes to the right nearly always."""
-    network = ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0))
+    policy = untrained(CARTPOLE)
     with torch.no_grad():
-        for weight in network.policy_head.parameters():
+        for weight in policy.network.policy_head.parameters():
             weight.zero_()
-        network.policy_head.bias[1] = 3.0
-    path = tmp_path / "teacher.safetensors"
-    save_policy(path, Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
-    return path
+        policy.network.policy_head.bias[1] = 3.0
+    return save_policy(tmp_path / "teacher.safetensors", policy)
 
 
 def test_a_pupil_comes_to_act_like_its_teacher_while_a_phase_has_one(
@@ -56,7 +43,7 @@ def test_a_pupil_comes_to_act_like_its_teacher_while_a_phase_has_one(
               "+schedule.phases.after={hours: 0.02}")  # fmt: skip
     learning = ("algorithm=ppo", "algorithm.minibatch=40", "algorithm.target_kl=1000", "algorithm.learning_rate=0.01")
     tuned(*SMALL, *learning, *phases, "environment=CartPole-v1", f"teacher={teacher}", "out=run")
-    found = rows(tmp_path / "run")
+    found = read_metrics(tmp_path / "run")
     losses = [row["learner/kickstarting"] for row in found if row["phase"] == "alone"]
     entropy = -sum(p * math.log(p) for p in (1 / (1 + math.exp(3)), 1 / (1 + math.exp(-3))))
     assert losses[0] > 0.5
@@ -68,13 +55,15 @@ def test_a_pupil_that_sees_pictures_resumes_to_the_bit(tuned: Tuned, tmp_path: P
     save_policy(tmp_path / "teacher.safetensors", load_policy("champion"))
     for run in ("whole", "half"):
         tuned(*PICTURES, f"out={run}")
-    losses = [row["learner/kickstarting"] for row in rows(tmp_path / "whole")]
+    losses = [row["learner/kickstarting"] for row in read_metrics(tmp_path / "whole")]
     assert losses[-1] < losses[0] < 2.6
     taken = checkpoints(tmp_path / "half/checkpoints")
     assert len(taken) > 1
     for newer in taken[1:]:
         newer.unlink()
-    save_policy(tmp_path / "teacher.safetensors", changed(load_policy("champion")))  # the run has its own copy
+    save_policy(
+        tmp_path / "teacher.safetensors", untrained(load_policy("champion").environment)
+    )  # the run has its own copy
     tuned(*PICTURES, "out=half", "resume=true")
     one, two = ((tmp_path / run / "policy.safetensors").read_bytes() for run in ("whole", "half"))
     assert one == two

@@ -13,7 +13,7 @@ from qwop.envs.names import CONTACT_FEATURES, FEATURES, FULL_FEATURES
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
-from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.schedules.environments import (
     PhaseEnvironments,
     Teacher,
@@ -28,7 +28,7 @@ from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
 
 from ...fakes import untrained
-from ..fakes import CARTPOLE, Uniform, write_games
+from ..fakes import CARTPOLE, write_games
 
 DATASET = open_dataset(embedded_dataset())
 SPEC = DATASET.info.environment
@@ -163,9 +163,10 @@ def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
 
 
 def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_step() -> None:
-    teacher = Teacher(untrained(CARTPOLE), CARTPOLE, "cart")
+    policy = untrained(CARTPOLE)
+    teacher = Teacher(policy, CARTPOLE, "cart")
     games = make_vector(CARTPOLE, 3)
-    played, _ = Collector(games, 30, np.random.default_rng(0), teacher=teacher).collect(Uniform(2))
+    played, _ = Collector(games, 30, np.random.default_rng(0), teacher=teacher).collect(PolicySnapshot(policy.network))
     assert played.terminated.any()
     assert played.teacher is not None
     for step in range(30):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +15,14 @@ from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec
-from qwop.finetune.loop import Loop
 from qwop.finetune.schedules import restarts
+from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.finetune.schedules.phase import Phase, RestartSettings
 from qwop.finetune.schedules.restarts import EVERY, Restarts, demonstrated_states
 
+from ...fakes import untrained
 from ..fakes import write_games
-from ..runs import assert_same, run_until, small_run
+from ..runs import assert_same
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
@@ -173,14 +173,15 @@ def test_a_state_is_the_game_that_was_played_up_to_it(dataset: Dataset) -> None:
 
 def test_games_start_in_the_stretch(dataset: Dataset) -> None:
     settings = RestartSettings(0.9, (60.0, 90.0), source="demonstrations")
-    states = demonstrated_states(dataset, EnvironmentSpec("QWOP-v1", {"frames_per_step": 4}), settings.metres)
-    games = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, time_limit=60.0)
-    env, found = Restarts(games, settings, states), list[float]()
+    policy = untrained(EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 60.0}))
+    env = PhaseEnvironments([Phase("late", 1.0, restarts=settings)], policy, GAMES, 0, dataset).make(0)
+    assert isinstance(env, Restarts)
+    found = list[float]()
     env.reset(seed=0)
     for chosen in actions(150):
         *_, terminated, truncated, _infos = env.step(chosen)
         for row in np.flatnonzero(terminated | truncated):
-            found.append(float(games.save_game(int(row))["reals"][0] / 10))
+            found.append(float(env.env.save_game(int(row))["reals"][0] / 10))
     far = [metres for metres in found if metres > 5.0]
     assert 60.0 <= min(far) < 75.0 < max(far) <= 90.0
 
@@ -205,19 +206,3 @@ def test_demonstrations_that_give_no_state_are_refused(
         dataset = write_games(tmp_path, dataset.info.environment, [replace(dataset[0], keys=None)])
     with pytest.raises(BadInput, match=said):
         demonstrated_states(dataset, spec, metres)
-
-
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, dataset: Dataset) -> None:
-    restarts = RestartSettings(0.5, (10.0, 90.0), source="demonstrations")
-    phases = (Phase("practice", decisions=1920, restarts=restarts),)
-
-    def run(folder: str, **more: Any) -> Loop:
-        size = {"num_envs": 8, "steps": 40, "checkpoint_every": 640, "overlap": True}
-        return small_run("ppo", phases, EnvironmentSpec("QWOP-v1"), tmp_path / folder, dataset, **size, **more)
-
-    whole = run("whole")
-    whole.run()
-    run_until(run("half"), 600)
-    resumed = run("half", resume=True)
-    resumed.run()
-    assert_same(resumed.get_state(), whole.get_state())
