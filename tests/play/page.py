@@ -1,24 +1,21 @@
 """The page in a headless browser, from a static host that knows nothing of it, at a path of its own."""
 
-import functools
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..envs.web.runners import CHROMIUM, FLAGS, program_of
+
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install 'qwop[browser]'")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = program_of(CHROMIUM)
 DRIVER = shutil.which("chromedriver")
 if BROWSER is None or DRIVER is None:
     pytest.skip("needs Chromium or Chrome, and chromedriver, on the path", allow_module_level=True)
 
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2.0, "touch": True}, "userAgent": "Mobile"}
 
 
@@ -53,18 +50,6 @@ def touch(browser: Any, *selectors: str) -> None:
 def lift(browser: Any) -> None:
     """Take all fingers away."""
     browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *arguments: Any) -> None:
-        """Say nothing."""
-
-
-def static_host(root: Path) -> ThreadingHTTPServer:
-    """Python's own server of files, as any static host serves them."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
 
 
 class Page:

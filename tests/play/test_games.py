@@ -77,11 +77,12 @@ NO_GAMES = (
 
 @pytest.mark.parametrize("kept", NO_GAMES)
 def test_the_page_starts_whatever_the_browser_keeps_and_leaves_what_it_cannot_read(in_node: InNode, kept: str) -> None:
-    others = {"qwop.name": kept, "qwop.running.a": kept, "qwop.running.b": '{"keys": [1, "x"], "tempo": 1}'}
+    no_keys = ('{"keys": [1, "x"], "tempo": 1}', '{"keys": {"some": 1}, "tempo": "fast"}')
+    others = {"qwop.name": kept, "qwop.running.a": kept, "qwop.running.b": no_keys[0], "qwop.running.c": no_keys[1]}
     started = in_node("packed_games.js", "startedWith", {"qwop.games": kept, **others}, GAME)
     assert (started["numbers"], started["running"]) == ([], [])
     assert started["name"] == ("x" if kept == '"x"' else "me")
-    assert started["left"] == ["qwop.running.a", "qwop.running.b"]
+    assert started["left"] == ["qwop.running.a", "qwop.running.b", "qwop.running.c"]
     *before, added = started["after"]
     assert added["number"] == 1
     if kept != "not JSON":

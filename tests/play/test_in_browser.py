@@ -11,7 +11,8 @@ from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.play.site import files, write_site
 
-from .page import Page, lift, open_browser, static_host, touch
+from ..envs.web.runners import static_host
+from .page import Page, lift, open_browser, touch
 
 pytestmark = pytest.mark.needs(module="selenium")
 
@@ -20,9 +21,8 @@ pytestmark = pytest.mark.needs(module="selenium")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("host")
     write_site(root / "some" / "where", files())
-    server = static_host(root)
-    yield f"http://127.0.0.1:{server.server_port}/some/where/"
-    server.shutdown()
+    with static_host(root) as host:
+        yield f"{host}some/where/"
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +87,6 @@ def test_keys_count_on_other_keyboards_and_in_the_menus_of_the_card(page: Page) 
     assert page.state == "ready"
     russian("й", "KeyQ")
     page.wait("playing")
-
-
-def test_the_space_key_opens_the_digits_of_a_replay(page: Page) -> None:
-    page.open(f"#game={packed_game(page)}")
-    page.browser.execute_script("document.querySelector('#proof summary').focus()")
-    page.press(" ")
-    page.wait_until(lambda: len(page.text("digits")) == 64, "opened")
 
 
 def test_escape_and_a_lost_focus_pause_and_the_list_does(page: Page) -> None:
@@ -237,9 +230,6 @@ STATES = {
     f"Object.defineProperty(navigator, 'serviceWorker', {{ get() {{ {FORBIDDEN} }} }});",
     "no locks": "Object.defineProperty(navigator, 'locks', { value: undefined });",
     "full": "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };",
-    "other forms": "for (const name of ['games', 'name', 'running.x'])"
-    "  localStorage.setItem(`qwop.${name}`, '[null, {}]');",
-    "other game": "localStorage.setItem('qwop.running.x', JSON.stringify({ keys: { some: 1 }, tempo: 'fast' }));",
     "1969": "Date.now = () => -1e9;",
     "offline": "const { fetch } = window; const gone = async () => { throw new TypeError('offline'); };"
     "window.fetch = (name) => (/champion|board/.test(name) ? gone() : fetch(name));",
@@ -274,6 +264,9 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page) -> No
     assert page.text("metres") == f"{game.events[51, 0]:.1f} m"
     page.keys().send_keys("\ue012").perform()  # the left arrow
     page.wait_until(lambda: page.value("document.querySelector('.scrub').value") == "50", "a frame back")
+    page.browser.execute_script("document.querySelector('#proof summary').focus()")
+    page.press(" ")
+    page.wait_until(lambda: len(page.text("digits")) == 64, "opened")
     page.press("\ue00c")
     page.wait("ready")
     assert page.text("ghost") == "Ada"

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ NODE, CHROMIUM, FIREFOX = RUNNERS = ("node", "chromium", "firefox")
 PROGRAMS = {NODE: ("node", "nodejs"), CHROMIUM: ("chromium", "chromium-browser", "google-chrome"),
             FIREFOX: ("firefox-esr", "firefox")}  # fmt: skip
 """Names of each program on the path."""
+
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+"""Of a Chromium without a window."""
 
 FILES = {
     "index.html": '<!doctype html><meta charset="utf-8"><script type="module" src="call.js"></script>',
@@ -93,41 +96,51 @@ def call(
     return output["result"]
 
 
+class Files(SimpleHTTPRequestHandler):
+    """Python's own server of files, as any static host serves them."""
+
+    def log_message(self, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def static_host(folder: Path, handler: type[Files] = Files) -> Iterator[str]:
+    """The address of a folder's files."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def _in_browser(program: str, folder: Path, timeout: float) -> Any:
     results: queue.Queue[Any] = queue.Queue()
 
-    class Handler(SimpleHTTPRequestHandler):
+    class Handler(Files):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(204)
             self.end_headers()
             results.put(json.loads(body))
 
-        def log_message(self, *arguments: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     profile = folder / "profile"
     profile.mkdir()
     if "firefox" in Path(program).name:
         options = ["--headless", "--no-remote", "--profile", str(profile)]
     else:
-        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                   f"--user-data-dir={profile}"]  # fmt: skip
-    browser = subprocess.Popen(
-        [program, *options, f"http://127.0.0.1:{server.server_port}/"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        return results.get(timeout=timeout)
-    except queue.Empty:
-        raise RuntimeError(f"{program}: no result within {timeout:.0f} seconds") from None
-    finally:
-        browser.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            browser.wait(timeout=10)
-        browser.kill()
-        browser.wait()
-        server.shutdown()
-        server.server_close()
+        options = [*FLAGS, "--no-first-run", f"--user-data-dir={profile}"]
+    with static_host(folder, Handler) as address:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        browser = subprocess.Popen([program, *options, address], **quiet)
+        try:
+            return results.get(timeout=timeout)
+        except queue.Empty:
+            raise RuntimeError(f"{program}: no result within {timeout:.0f} seconds") from None
+        finally:
+            browser.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                browser.wait(timeout=10)
+            browser.kill()
+            browser.wait()
