@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,19 @@ def python(code: str, folder: Path, **variables: str) -> "subprocess.CompletedPr
     """Run code as `python -c` in a folder, with these environment variables."""
     command, env = [sys.executable, "-c", code], {**os.environ, **variables}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8")
+
+
+def xdotool(*words: str | int) -> str:
+    """What xdotool prints, which moves the pointer and presses keys of a screen."""
+    return subprocess.run(["xdotool", *map(str, words)], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def until(reached: Callable[[], Any], seconds: float = 60) -> Any:
+    """The first true result of a function; the last one, which is not, when the seconds are over."""
+    end = time.monotonic() + seconds
+    while not (result := reached()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return result
 
 
 def untrained(environment: EnvironmentSpec, seed: int = 1) -> Policy:

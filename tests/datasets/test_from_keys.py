@@ -110,11 +110,6 @@ def test_every_combination_of_keys_has_the_effect_of_its_action() -> None:
         np.testing.assert_array_equal(one.states, two.states)
 
 
-def test_combinations_that_are_actions_keep_their_names() -> None:
-    for name, keys in (("qw", 3), ("op", 12), ("none", 0), ("wp", 10)):
-        assert ACTIONS[effective_action(keys)] == name
-
-
 def test_a_decision_is_its_most_frequent_action_the_latest_winning_ties() -> None:
     def name(*keys: int) -> str:
         return ACTIONS[decision_action(np.array(keys, np.uint8))]

@@ -3,8 +3,7 @@
 import shlex
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from qwop.recorder.main import record
 from qwop.recorder.source import Source
 from rich.console import Console
 
-from ..fakes import game_of
+from ..fakes import game_of, until
 
 INFO = qwop_info()
 
@@ -44,13 +43,6 @@ def copies(folder: Path) -> list[Path]:
 def pandas() -> None:
     """Arrow imports it with its first array, which takes a while."""
     pa.array(np.zeros(0))
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -96,7 +88,7 @@ def test_where_nothing_can_be_written_the_copy_alone_is_there(
     (tmp_path / "temporary").rmdir()
     if noted:
         full.note("one", lambda: game(9, "one"))
-        until(lambda: copies(full.folder))
+        assert until(lambda: copies(full.folder))
     with pytest.raises(BadInput, match=message):
         full.write(game(9, "one"))
     assert bool(copies(full.folder)) is noted
@@ -141,7 +133,7 @@ class Killed:
     def play(self, name: str, frames: int) -> None:
         before = {path: path.stat().st_mtime_ns for path in copies(self.folder)}
         self.games.note(name, lambda: game(frames, name))
-        until(lambda: {path: path.stat().st_mtime_ns for path in copies(self.folder)} != before)
+        assert until(lambda: {path: path.stat().st_mtime_ns for path in copies(self.folder)} != before)
 
     def kill(self) -> None:
         presence = self.games._under_way._presence

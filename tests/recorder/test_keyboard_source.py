@@ -5,7 +5,6 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -21,18 +20,9 @@ from qwop.envs.names import KEY_BITS
 from qwop.recorder.keyboard_listener import HeldKeys, advice, listening
 from qwop.recorder.keyboard_source import LiveGame
 
+from ..fakes import until, xdotool
+
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
-
-
-def xdotool(*words: str) -> str:
-    return subprocess.run(["xdotool", *words], capture_output=True, text=True, check=False).stdout.strip()
-
-
-def until(reached: Callable[[], Any], seconds: float = 60) -> Any:
-    end = time.monotonic() + seconds
-    while not (result := reached()) and time.monotonic() < end:
-        time.sleep(0.1)
-    return result
 
 
 def focus_window() -> None:

@@ -3,9 +3,7 @@
 import subprocess
 import sysconfig
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from qwop.policies.files import save_policy
 from qwop.recorder.original_source import open_browser_source
 from qwop.recorder.settings import BrowserSettings
 
-from ..fakes import untrained
+from ..fakes import until, untrained, xdotool
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
@@ -42,17 +40,6 @@ def test_a_policys_games_at_the_page_are_episodes_of_the_game(
         assert episode.keys is not None
         assert all(len(keys) <= 4 for keys in episode.keys[1:])
         assert len(np.concatenate(episode.keys)) == pytest.approx(episode.times[-1] * 30 - 1)
-
-
-def xdotool(*words: str | int) -> str:
-    return subprocess.run(["xdotool", *map(str, words)], capture_output=True, text=True, check=False).stdout.strip()
-
-
-def until(reached: Callable[[], Any], seconds: float = 40) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := reached()) and time.monotonic() < end:
-        time.sleep(0.1)
-    return found
 
 
 def test_a_person_plays_in_the_window_until_it_is_closed(

@@ -1,10 +1,10 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets.differences import differences_of_replay
@@ -12,29 +12,24 @@ from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.recorder.policy_source import open_policy
 from qwop.recorder.settings import PolicySettings
+
+from ..fakes import untrained
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "shaped"})
 
 
-def saved_policy(path: Path, environment: EnvironmentSpec, shape: tuple[int, ...], actions: int) -> str:
-    network = ActorCritic(shape[0], actions, generator=torch.Generator().manual_seed(0))
-    torch.nn.init.normal_(network.policy_head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
-    return str(save_policy(path, Policy(network, environment, ObservationSpec(shape))))
-
-
 @pytest.fixture(scope="module")
 def cartpole(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return saved_policy(tmp_path_factory.mktemp("policies") / "cartpole.safetensors", CARTPOLE, (4,), 2)
+    return str(save_policy(tmp_path_factory.mktemp("policies") / "cartpole.safetensors", untrained(CARTPOLE)))
 
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return saved_policy(tmp_path_factory.mktemp("policies") / "runner.safetensors", QWOP, (71,), 11)
+    return str(save_policy(tmp_path_factory.mktemp("policies") / "runner.safetensors", untrained(QWOP)))
 
 
 def record(folder: Path, **settings: Any) -> list[Episode]:
@@ -141,7 +136,8 @@ def test_games_can_be_recorded_with_another_reward(tmp_path: Path, runner: str) 
 
 
 def test_an_environment_and_a_setting_that_are_not_there_are_refused_at_once(tmp_path: Path, runner: str) -> None:
-    lost = saved_policy(tmp_path / "lost.safetensors", EnvironmentSpec("Nowhere-v0"), (4,), 2)
+    away = replace(untrained(CARTPOLE), environment=EnvironmentSpec("Nowhere-v0"))
+    lost = str(save_policy(tmp_path / "lost.safetensors", away))
     for settings, message in (
         ({"policy": lost}, "Nowhere"),
         ({"policy": runner, "environment": {"rewards": "speed"}}, "rewards: no such setting; did you mean reward"),
