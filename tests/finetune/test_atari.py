@@ -1,26 +1,20 @@
-"""Atari from a recorded game to training: what the page records is what a clone and DQN's memory see."""
+"""Atari from a recorded game to training: what the page records is what a clone sees."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.dqn.learner import DqnAgent
-from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
-
-from .fakes import weights_of
-from .runs import small_run
 
 pytestmark = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
 
@@ -60,16 +54,6 @@ def test_recorded_games_are_cloned_and_the_clone_plays(dataset: Dataset) -> None
     (game,) = play(policy, episodes=1, seed=0, greedy=True, idle_limit=5, keep_observations=False)
     assert 5 <= len(game) <= 15
     assert game.observations.shape == (1, 2, 36, 36)
-
-
-def test_dqn_learns_from_games_and_demonstrations(tmp_path: Path, dataset: Dataset) -> None:
-    phase = Phase("learn", decisions=40, demonstrations=Ramp(0.5, 0.5))
-    run = small_run("dqn", (phase,), SPEC, tmp_path, dataset, num_envs=2, overlap=False, capacity=60, start=10)
-    before = weights_of(run.agent.network)
-    run.run()
-    assert not torch.equal(before, weights_of(run.agent.network))
-    assert isinstance(run.agent, DqnAgent)
-    assert run.agent.memory.shares()["demonstrations"] == pytest.approx(1 / 3, abs=0.05)
 
 
 @pytest.mark.slow

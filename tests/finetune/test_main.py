@@ -276,39 +276,33 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(tuned: Tuned
     assert torch.equal(weights_of(trained.network), weights_of(same.network))
 
 
-FALLS = """
-algorithm: ppo-small
-phases:
-  faster: {decisions: 16, only: runs}
-  forward: {decisions: 16, only: falls}
-"""
 UNTRAINED = (
     "policy=scratch", "environment=QWOP-v1", "evaluation.episodes=0", "evaluation.drawn=0", "video=false", "out=run",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("finishes", "phase"), [(0, "2-forward"), (1, "1-faster")])
-def test_phases_follow_from_the_games_that_the_policy_finishes(
-    finishes: int, phase: str, tuned: Tuned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    ("environment", "kinds", "more", "finishes", "phase"),
+    [
+        ("QWOP-v1", ("runs", "falls"), (), 0, "2-second"),
+        ("QWOP-v1", ("runs", "falls"), (), 1, "1-first"),
+        ("CartPole-v1", ("untaught", "taught, kickstarting: 1.0"), (), None, "1-first"),
+        ("CartPole-v1", ("untaught", "taught, kickstarting: 1.0"), ("teacher=policy.safetensors",), None, "2-second"),
+    ],
+)
+def test_phases_follow_from_the_games_that_the_policy_finishes_or_from_a_teacher(
+    environment: str, kinds: tuple[str, str], more: tuple[str, ...], finishes: int | None, phase: str,
+    tuned: Tuned, workplace: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     games = SimpleNamespace(summary=lambda: {"finishes": finishes, "episodes": 31})
     monkeypatch.setattr(main, "games_of", lambda *_: games)
-    (tmp_path / "own.yaml").write_text(FALLS)
-    small = (*UNTRAINED, "schedule=own.yaml", "loop.num_envs=1", "loop.steps=8")
-    for more in ("resume=false", "resume=true"):  # which plays the policy that it began with, and so chooses the same
-        done = tuned(*small, more)
-        assert f"the policy finishes {finishes} of 31 games" in done
-        assert [one.stem for one in (tmp_path / "run" / "phases").glob("*.safetensors")] == [phase]
-
-
-@pytest.mark.parametrize(("teacher", "phase"), [((), "1-alone"), (("teacher=policy.safetensors",), "2-shown")])
-def test_a_teacher_has_phases_of_its_own(teacher: tuple[str, ...], phase: str, tuned: Tuned, workplace: Path) -> None:
-    (workplace / "own.yaml").write_text(
-        "algorithm: ppo-small\nphases:\n  alone: {decisions: 16, only: untaught}\n"
-        "  shown: {decisions: 16, only: taught, kickstarting: 1.0}\n"
-    )
-    tuned(*UNTRAINED, "environment=CartPole-v1", "schedule=own.yaml", "loop.num_envs=1", "loop.steps=8", *teacher)
-    assert [one.stem for one in (workplace / "run" / "phases").glob("*.safetensors")] == [phase]
+    first, second = (f"{{decisions: 16, only: {kind}}}" for kind in kinds)
+    (workplace / "own.yaml").write_text(f"algorithm: ppo-small\nphases:\n  first: {first}\n  second: {second}\n")
+    small = (*UNTRAINED, f"environment={environment}", "schedule=own.yaml", "loop.num_envs=1", "loop.steps=8", *more)
+    for resume in ("resume=false", "resume=true"):  # which plays the policy that it began with: it chooses the same
+        done = tuned(*small, resume)
+        assert finishes is None or f"the policy finishes {finishes} of 31 games" in done
+        assert [one.stem for one in (workplace / "run" / "phases").glob("*.safetensors")] == [phase]
 
 
 @pytest.mark.slow

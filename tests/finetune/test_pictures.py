@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.writer import DatasetWriter
+from qwop.datasets.from_keys import qwop_info
+from qwop.datasets.reader import Dataset
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.schedules.phase import NONE, Phase, Ramp
 from qwop.policies.files import load_policy, save_policy
@@ -16,6 +15,7 @@ from qwop.policies.rollout import play
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
 
+from ..fakes import dataset_of, game_of
 from .fakes import weights_of
 from .runs import LIVE_ONLY, SMALL, small_run
 
@@ -29,11 +29,8 @@ HOURS = 2 * 5 / 3600 / 10  # of one iteration
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     info, random = qwop_info(**TASK), np.random.default_rng(0)
-    writer = DatasetWriter(tmp_path_factory.mktemp("pictures") / "games", info)
-    for _ in range(3):
-        keys = random.choice([0, 1, 9, 6], size=10).repeat(3).astype(np.uint8)
-        writer.write(episode_from_keys(keys, info, player="tests", source="tests", epsilon=0.1))
-    return open_dataset(writer.folder)
+    games = [game_of(random.choice([0, 1, 9, 6], size=10).repeat(3), info) for _ in range(3)]
+    return dataset_of(tmp_path_factory.mktemp("pictures") / "games", info, *games)
 
 
 @pytest.mark.parametrize("name", [name for name in SMALL if name != "rlpd"])

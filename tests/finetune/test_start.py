@@ -9,8 +9,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.common.run_folder import write_configuration
 from qwop.common.settings import read, to_plain
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.writer import DatasetWriter
+from qwop.datasets.from_keys import qwop_info
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune import start as starting
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
@@ -21,7 +20,7 @@ from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.finetune.start import PRETRAINED, Start, find_start, require_resumable
 from qwop.policies.files import save_policy
 
-from ..fakes import untrained
+from ..fakes import dataset_of, game_of, untrained
 from .fakes import CARTPOLE, write_games
 
 
@@ -92,8 +91,8 @@ def test_rewards_alone_may_differ_between_policy_and_demonstrations(tmp_path: Pa
 
 def test_games_with_keys_are_replayed_for_the_policys_task(tmp_path: Path) -> None:
     info = qwop_info(frames_per_step=3, reward="shaped")
-    keys = np.array([0] * 4 + [9, 9, 9, 6, 6, 6] * 5, dtype=np.uint8)
-    DatasetWriter(tmp_path / "me", info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    keys = [0] * 4 + [9, 9, 9, 6, 6, 6] * 5
+    dataset_of(tmp_path / "me", info, game_of(keys, info))
     task = qwop_info(frames_per_step=1, observation="contact", reward="race")
     path = save(tmp_path / "policy.safetensors", task.environment)
     start = find(policy=path, demonstrations=str(tmp_path / "me"))
