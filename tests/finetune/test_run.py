@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.datasets.reader import Dataset
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.loop import Loop
 from qwop.finetune.schedules.phase import NONE, Phase, Ramp
-from qwop.policies.networks import Actor
-from qwop.policies.policy import Policy
 
+from ..fakes import untrained
 from .fakes import write_games
 from .runs import LIVE_ONLY, SMALL, assert_same, make_run, run_until, small_run
 
@@ -76,7 +75,7 @@ def test_a_run_that_is_over_and_goes_on_with_a_phase_more_ends_as_one_that_had_i
     assert_same(longer.agent.get_state(), whole.agent.get_state())
 
 
-POLICY = Policy(Actor(71, 11, (4,)), EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}), ObservationSpec((71,)))
+POLICY = untrained(EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}))
 PHASES = (Phase("slow", 1.0), Phase("fast", 1.0, environment={"frames_per_step": 1}))
 PARTS = PHASES, PpoSettings(gamma=0.9, gamma_rate=10.0), PpoLoopSettings(num_envs=8), POLICY
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import embedded_dataset, open_dataset
-from qwop.envs.names import CONTACT_FEATURES, FEATURES, FULL_FEATURES
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
@@ -23,7 +22,6 @@ from qwop.finetune.schedules.environments import (
 from qwop.finetune.schedules.phase import FULL, Phase, RestartSettings
 from qwop.finetune.schedules.restarts import Restarts
 from qwop.policies.files import load_policy
-from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
 
@@ -114,11 +112,10 @@ def in_numbers(observation: str) -> EnvironmentSpec:
 
 
 def qwop_policy(observation: str) -> Policy:
-    size = len({"features": FEATURES, "full": FULL_FEATURES, "contact": CONTACT_FEATURES}[observation])
-    network = ActorCritic(size, 11, (16,), torch.Generator().manual_seed(0))
-    for weight in network.policy_head.parameters():
+    policy = untrained(in_numbers(observation))
+    for weight in policy.network.policy_head.parameters():
         torch.nn.init.normal_(weight, generator=torch.Generator().manual_seed(1))
-    return Policy(network, in_numbers(observation), ObservationSpec((size,)))
+    return policy
 
 
 @pytest.mark.parametrize("kind", ["features", "full", "contact"])
