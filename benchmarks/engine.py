@@ -1,15 +1,14 @@
-"""Frames per second of the engine, of `QWOP-v1` and of its batches, beside Box2D through Python in the same run.
+"""Frames per second of the engine, of `QWOP-v1` and of its batches, and of another QWOP in Python, in one run.
 
-    pip install 'qwop[box2d]'
     python benchmarks/engine.py
 
     git clone https://github.com/bicrick/qwop-python
     python benchmarks/engine.py --qwop-python qwop-python
 
 Everything plays random keys, held for a few decisions, with four frames per decision. The engine's games end with a
-fall and start again, and that time counts. The Box2D scene has no rules; it is rebuilt every 25 decisions, and that
-time does not count. With `--qwop-python`, the environment of that repository is measured too, with the same keys and
-its own ends and resets, alone and as 256 games in Gymnasium's `SyncVectorEnv`; only environments are measured then.
+fall and start again, and that time counts. With `--qwop-python`, the environment of that repository is measured too,
+with the same keys and its own ends and resets, alone and as 256 games in Gymnasium's `SyncVectorEnv`; only environments
+are measured then.
 Every round goes through all lines, so that a disturbance affects all of them, and the ratio is taken in each. Compare
 the ratios rather than the numbers. On a busy machine, `--processor-time` counts the time of this process only; it uses
 a single thread.
@@ -32,7 +31,6 @@ from rich.console import Console
 from rich.table import Table
 
 FRAMES_PER_STEP = 4
-DECISIONS_OF_A_SCENE = 25
 HOLD = 3
 QWOP_PYTHON_BATCH = 256
 DECISIONS_OF_A_BATCH = 100
@@ -50,20 +48,6 @@ def random_actions(decisions: int, games: int) -> NDArray[np.int64]:
     """Actions int64 [decisions, games], each held for HOLD decisions."""
     actions = np.random.default_rng(0).integers(0, len(ACTION_KEYS), (decisions // HOLD + 1, games))
     return np.repeat(actions, HOLD, axis=0)[:decisions]
-
-
-def box2d_round() -> tuple[int, float]:
-    from box2d_scene import Box2DScene
-
-    seconds = 0.0
-    actions = random_actions(400, 1)[:, 0]
-    for start in range(0, len(actions), DECISIONS_OF_A_SCENE):
-        scene = Box2DScene()
-        began = clock()
-        for action in actions[start : start + DECISIONS_OF_A_SCENE]:
-            scene.step(int(ACTION_KEYS[action]), FRAMES_PER_STEP)
-        seconds += clock() - began
-    return len(actions) * FRAMES_PER_STEP, seconds
 
 
 def replay_round() -> tuple[int, float]:
@@ -158,7 +142,6 @@ def main() -> None:
     batches: tuple[int, ...] = BATCHES
     lines: dict[str, Round] = {}
     if arguments.qwop_python is None:
-        lines["Box2D through Python"] = box2d_round
         lines["replay (one game, every state kept)"] = replay_round
     else:
         batches = (QWOP_PYTHON_BATCH,)
