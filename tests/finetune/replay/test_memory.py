@@ -120,7 +120,8 @@ def test_a_frame_that_many_stacks_show_is_stored_once() -> None:
     assert frames(store) == 104
 
 
-def test_frames_leave_with_the_last_observation_that_shows_them() -> None:
+def test_frames_leave_with_the_last_observation_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwop.finetune.replay.memory.BLOCK", 16)  # several blocks
     store = FrameStore(50, 2, GREY)
     seen = pairs(stacks(301))
     for first in range(0, 300, 25):
