@@ -21,7 +21,7 @@ from ..common.reading import MEGABYTE, parse_json, read_bytes
 from ..envs.actions import MOST_ACTIONS
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
-from .devices import WEIGHTS, sizes_only, undisturbed
+from .devices import WEIGHTS, sizes_only
 from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor, Values
 from .policy import Policy
 from .q_networks import EnsembleQ, QNetwork
@@ -66,7 +66,6 @@ SHARPEST = 1000
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
-@undisturbed
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     """Write a policy, whole or not at all. Equal policies give equal bytes. BadInput for an environment's setting that
     a file may not set."""
@@ -98,7 +97,6 @@ def _as_stored(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", WEIGHTS if tensor.is_floating_point() else tensor.dtype).contiguous()
 
 
-@undisturbed
 def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 

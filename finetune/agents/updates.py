@@ -1,4 +1,4 @@
-"""What updates of several algorithms share: formulas, clipped gradients, RMSProp as published, steps, averages."""
+"""Parts of updates that algorithms share: formulas, clipped gradients, RMSProp as published, steps, averages."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
