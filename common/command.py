@@ -1,13 +1,12 @@
 """Commands: a function of checked settings with a command line, help, one-line errors and exit codes.
 
 A command line chooses options of groups (`schedule=kurodo`) and gives settings values (`seed=3`). Hydra composes the
-options that are files of `conf/`, and its grammar reads all values but texts; pydantic checks the result.
+options that are files of `conf/`; what is in brackets is read as YAML; pydantic checks the result.
 """
 
 import copy
-import json
+import math
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel
 
 from .ends import one_line_end, whole_program
-from .errors import BadInput, naming, one_of, quoted
+from .errors import BadInput, naming, quoted
 from .files import require_writable_folder, with_home
 from .imports import import_from_line
 from .lazy import import_quickly
@@ -102,19 +101,15 @@ class Command(Generic[S]):
 
     def read(self, words: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        return self.validate(self.compose(words), words).with_words(words)
-
-    def validate(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
-        """The settings that were composed of a command line; BadInput for wrong ones."""
-        files = {name.lstrip("+"): path for name, _, path in (word.partition("=") for word in words)}  # of groups
+        node = self.compose(words)
         try:
-            return read(self.settings, node)
+            return read(self.settings, node).with_words(words)
         except Missing:
             raise
         except BadInput as error:
-            refusal = self._of_another_option(error) if isinstance(error, NoSuchSetting) else error
-            path = files.get(str(refusal).partition(".")[0], "")
-            raise (BadInput(f"{path}: {refusal}") if path.endswith(OWN_FILE) else refusal) from None
+            values = {name.lstrip("+"): value for name, _, value in (word.partition("=") for word in words)}
+            path = values.get(str(error).partition(".")[0], "")  # of the group's file
+            raise (BadInput(f"{path}: {error}") if path.endswith(OWN_FILE) else error) from None
 
     def compose(self, words: Sequence[str]) -> dict[str, Any]:
         """The settings that a command line gives, as plain data, unchecked and without defaults."""
@@ -148,20 +143,9 @@ class Command(Generic[S]):
             return {name: read_own_file(name, option, expected)}
         return option_settings(group, option, name)
 
-    def _of_another_option(self, error: NoSuchSetting) -> BadInput:
-        """The error for a setting of an option that is not chosen."""
-        group, _, name = error.place.partition(".")
-        setting = schema(self.settings).get(group)
-        options = setting.options if setting is not None else {}
-        owners = [option for option, cls in options.items() if name.partition(".")[0] in schema(cls)]
-        if not owners:
-            return error
-        leader = self.settings.leaders.get(group, group)
-        return BadInput(f"{error.place}: a setting of {leader}={one_of(owners)}, which is not chosen")
-
 
 def _setting_of(word: str) -> tuple[str, str, bool]:
-    """Name and value of `name=value`, and whether a + in front, as Hydra's grammar has it, says that it is new."""
+    """Name and value of `name=value`, and whether a + in front, as Hydra has it, says that it is new."""
     place, equals, value = word.partition("=")
     name = place.removeprefix("+").removeprefix("+")
     if not equals or not name or name[0] in "+-~" or ".." in f".{name}.":
@@ -239,14 +223,10 @@ def version_line() -> str:
     return f"qwop {version('qwop')}"
 
 
-MOST_BRACKETS = 200
-"""Brackets of a value that is read as JSON; what is nested far deeper could not be printed in a message."""
-
-
 def put(cls: type[BaseModel], node: dict[str, Any], name: str, text: str, *, new: bool) -> Any:
     """Put the value that a person typed into plain data, and return it. new: an entry may have any name.
 
-    NoSuchSetting for a name that is none.
+    NoSuchSetting for the name of an entry that is none.
     """
     try:
         value = inside = value_of(text, _setting_at(cls, name.split("."), node, new=new))
@@ -262,7 +242,7 @@ def _setting_at(cls: type[BaseModel], parts: list[str], node: Any, *, new: bool)
     """The setting with this name, of which these are the parts; None where there is none, or its name is free.
 
     Of a group it is that of the first option which has such a setting, the chosen one if it does. new: an entry may
-    have any name. LookupError for another one, and for a part of what has none.
+    have any name. LookupError for another one.
     """
     one = schema(cls).get(parts[0])
     if one is None or len(parts) == 1:
@@ -274,32 +254,28 @@ def _setting_at(cls: type[BaseModel], parts: list[str], node: Any, *, new: bool)
             raise LookupError(parts[1])
         return _setting_at(entries.cls, parts[2:], names.get(parts[1]), new=True) if parts[2:] else None
     inside = [each for each in (one.within(value or {}), *one.options.values()) if each is not None]
-    if not inside and get_origin(one.kind) is None:
-        raise LookupError(parts[1])
     several = (_setting_at(each, parts[1:], value, new=new) for each in inside)
     return next((each for each in several if each is not None), None if inside else one)
 
 
 def value_of(text: str, setting: Setting | None) -> Any:
-    """The value that a person typed: of a text its characters, else what Hydra's grammar reads, or the characters."""
+    """The value that a person typed: of a text its characters, else a number, a constant, or in brackets YAML."""
     kind: Any = None if setting is None else setting.kind
-    items = get_args(kind)
-    if kind is str or (get_origin(kind) is Literal and isinstance(items[0], str)):
+    items, in_brackets = get_args(kind), text[:1] in ("[", "{")
+    has_texts = (get_origin(kind) is Mapping and items[1] is not Any) or (
+        get_origin(kind) is tuple and "str" in str(items[0])
+    )
+    if kind is str or (get_origin(kind) is Literal and isinstance(items[0], str)) or (has_texts and not in_brackets):
         return None if text == "null" else unquoted(text)
-    if get_origin(kind) is Mapping and items[1] is not Any:
-        return _texts(text) if text[:1] in ("[", "{") else None if text == "null" else unquoted(text)
-    if get_origin(kind) is tuple and "str" in str(items[0]) and (text[:1], text[-1:]) == ("[", "]"):
-        return [unquoted(one.strip()) for one in _items(text[1:-1])]
-    return _parse(text)
-
-
-_ITEM = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?:[^,()\[\]{}]|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\})+"""
-
-
-def _items(text: str) -> list[str]:
-    """The texts between commas, of which those in quotes and brackets are part of a text."""
-    items = re.findall(rf"({_ITEM})(?:,|$)", text)
-    return items if len(",".join(items)) >= len(text) - text.endswith(",") else text.split(",")
+    if has_texts:
+        return _texts(text)
+    if in_brackets or text[:1] in ("'", '"'):
+        return _yaml(text)
+    for number in (int, float):
+        with suppress(ValueError, OverflowError):
+            if math.isfinite(value := number(text)):
+                return value
+    return {"true": True, "false": False, "null": None}.get(text.lower(), text)
 
 
 def _texts(text: str) -> Any:
@@ -307,32 +283,23 @@ def _texts(text: str) -> Any:
     import yaml
 
     try:
-        return yaml.load(f"x: {text}", Loader=yaml.BaseLoader)["x"]
-    except yaml.YAMLError:
-        return text
+        return yaml.load(text, Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError):  # such as the pattern in [a[0-9].npz, b.npz]
+        in_brackets = text[0] == "[" and text[-1] == "]"
+        return [unquoted(one.strip()) for one in text[1:-1].split(",")] if in_brackets else text
 
 
 def unquoted(text: str) -> str:
     """The text without the quotes around it, if there are any."""
-    value = _parse(text) if text[:1] in ("'", '"') and text[-1:] == text[:1] else text
+    value = _yaml(text) if text[:1] in ("'", '"') and text[-1:] == text[:1] else text
     return value if isinstance(value, str) else text
 
 
-def _parse(text: str) -> Any:
-    """The value as JSON, else by Hydra's grammar; else, in brackets or braces, by YAML's; else the text itself."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
-
-    if text.count("[") + text.count("{") < MOST_BRACKETS:
-        with suppress(ValueError):
-            return json.loads(text)
-    with suppress(HydraException, ValueError, RecursionError):
-        override = OverridesParser.create().parse_override(f"x={text}")
-        if not override.is_sweep_override():
-            return override.value()
-    with suppress(ValueError):
-        return parse_yaml(f"x: {text}")["x"] if text[:1] in ("[", "{") else text
-    return text
+def _yaml(text: str) -> Any:
+    try:
+        return parse_yaml(f"x: {text}")["x"]
+    except ValueError:
+        return text
 
 
 def merge(node: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -1,15 +1,12 @@
 """`--help` of a command: every setting of the chosen options, with its value, sentence and permitted values."""
 
-import ast
-import inspect
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
+from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -44,26 +41,14 @@ def sentences(cls: type[BaseModel]) -> Mapping[str, str]:
     """The sentence of each setting: the text below it in the source, or the description of its type."""
     texts = {name: one.description or "" for name, one in cls.model_fields.items()}
     for base in reversed(cls.__mro__):
-        if issubclass(base, BaseModel) and base not in (BaseModel, Settings):
-            texts.update(_below(base))
-    return texts
-
-
-def _below(cls: type) -> Iterator[tuple[str, str]]:
-    try:
-        body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body  # type: ignore[attr-defined]
-    except (OSError, TypeError, SyntaxError):  # typed into a terminal, or made while running
-        return
-    for one, after in pairwise(body):
-        text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else None
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(text, str):
-            yield one.target.id, " ".join(text.split())
+        texts.update(extract_docstrings_from_cls(base, use_inspect=True) if issubclass(base, Settings) else {})
+    return {name: " ".join(text.split()) for name, text in texts.items()}
 
 
 def _page(command: "Command[Any]", words: Sequence[str]) -> Iterator[RenderableType]:
     node = command.compose(words)
     with suppress(Missing):
-        command.validate(node, words)
+        command.read(words)
     yield Text(command.about)
     yield _heading("Examples")
     for line, what in command.examples:

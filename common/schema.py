@@ -183,8 +183,6 @@ def no_such_setting(place: str, names: Sequence[str]) -> str:
     group, _, wrong = place.rpartition(".")
     beside = [one.rpartition(".")[2] for one in names if one.rpartition(".")[0] == group and one != place]
     elsewhere = [one for one in names if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
-    if group in names and not beside:
-        return f"{quoted(place)}: no such setting; {group} has no parts: did you mean {group}=…?"
     if near := nearest(wrong, beside):
         near = dotted(group, near)
     else:

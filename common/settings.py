@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from .errors import BadInput, naming, one_of, quoted
 from .schema import Expected as Expected
-from .schema import Files, Output, Setting, dotted, no_such_setting, options_of, places, schema
+from .schema import Files, Output, dotted, no_such_setting, options_of, places, schema
 
 T = TypeVar("T")
 
@@ -141,11 +141,6 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        settings = schema(type(self))
-        for name, leader in self.leaders.items():
-            first = getattr(self, leader)
-            if type(getattr(self, name)) is not (cls := settings[name].options[settings[leader].option(first)]):
-                raise BadInput(f"{name}: expected {cls.__name__} beside {type(first).__name__}")
         self.check()
         return self
 
@@ -173,11 +168,11 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
     path = [place] if place else []
     inside: type[BaseModel] | None = cls
     value: Any = node
-    one: Setting | None = None
+    group = one = None
     parts = iter(map(str, first["loc"]))
     while inside is not None and (part := next(parts, None)) is not None:
         path.append(part)
-        one = schema(inside).get(part)
+        group, one = one, schema(inside).get(part)
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
         inside = one.within(value) if one is not None else None
         if one is not None and one.options:
@@ -185,6 +180,10 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
     here = ".".join(path)
     why = first.get("ctx", {}).get("error")
     if first["type"] == "extra_forbidden":
+        owners = [option for option, each in group.options.items() if path[-1] in schema(each)] if group else []
+        if group and owners:
+            chosen_by = cls.leaders.get(group.name, group.name)
+            return BadInput(f"{here}: a setting of {chosen_by}={one_of(owners)}, which is not chosen")
         return NoSuchSetting(here, [*places(cls, node, place)])
     if isinstance(why, NoSuchSetting):
         names = [*(dotted(here, one) for one in why.names), *places(cls, node, place)]

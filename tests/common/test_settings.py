@@ -231,8 +231,6 @@ def test_a_group_that_follows_another_has_its_option_and_does_not_write_it() -> 
     assert settings.loop == FastLoop(width=5)
     assert to_plain(settings)["loop"] == {"width": 5}
     assert read(Method, to_plain(settings)) == settings
-    with pytest.raises(BadInput, match="loop: expected FastLoop beside Fast"):
-        Method(method=Fast(), loop=Loop())
 
 
 def test_every_sentence_of_settings_is_found_in_the_source() -> None:

@@ -162,7 +162,7 @@ BY_HAND = [
     ("finetune", "schedule=kurodo +schedule.phases.polish.live=false", "polish.live=false: neither live play nor"),
     ("finetune", "schedule=kurodo schedule.phases.polish.entropy=-1", "polish.entropy=-1: expected a number or ["),
     ("finetune", "schedule=kurodo +schedule.phases.polish.entropy=[1,nan]", "polish.entropy=[1, nan]: expected a"),
-    ("finetune", "schedule=kurodo +schedule.phases.polish.restarts={share:2}", "restarts.share=2: expected a number"),
+    ("finetune", "schedule=kurodo +schedule.phases.polish.restarts.share=2", "restarts.share=2: expected a number"),
     ("finetune", "schedule=kurodo resume=true", "no checkpoint to resume from"),
     ("study", "", "no study: choose one, such as study=cartpole-dqn"),
     ("study", "study=cartpole-dqn seed=1001", "seed=1001: expected a whole number from 0 to 1,000"),
