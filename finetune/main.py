@@ -31,7 +31,7 @@ from .loop import Loop, build
 from .report import write_report
 from .run import POLICY, START, TEACHER, Run, Watch
 from .settings import BEST, FinetuneSettings
-from .start import MAY_DIFFER, Start, find_start, fitting, require_resumable
+from .start import MAY_DIFFER, Start, find_start, require_resumable
 
 AnyRun = Run[Discounted, LiveSettings]
 State = dict[str, Any]
@@ -115,13 +115,12 @@ def _prepared(
             who = f"the policy finishes {figures['finishes']} of {figures['episodes']} games"
             notes.append(f"{who}: phases for one that {kind}")
         settings = settings.without("falls" if finishes else "runs")
-    settings, omissions = fitting(settings, environment.id)
     log = RunLog(out, settings.tracker, label)
     evaluations = Evaluations(out, settings.evaluation, log, start.demonstrations, display)
     run: AnyRun = Run(
         settings, start.policy, start.demonstrations, device, log, out, evaluations, teacher, display, watch
     )
-    return run, replace(start, notes=(*notes, *omissions))
+    return run, replace(start, notes=tuple(notes))
 
 
 def _train(run: AnyRun, loop: Loop, start: Policy | None) -> Loop:

@@ -52,9 +52,6 @@ class ScheduleSettings(Settings):
     algorithm= chooses another."""
     loop: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of its loop."""
-    environment: str | None = None
-    """Environment that the phases are made for. In one of another package, the phases' settings of this one and their
-    restarts are left out. null: nothing is."""
     keep: Literal["last", "best"] = "last"
     """Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best means
     most greedy games finished, then most drawn ones, then the lower median time (without a track: the highest mean

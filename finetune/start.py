@@ -26,7 +26,7 @@ from ..pretrain.settings import CloningSettings
 from .checkpoint import checkpoints, load_newest
 from .log import METRICS
 from .run import POLICY, START
-from .schedules.environments import phases_in, without_reward_settings
+from .schedules.environments import without_reward_settings
 from .settings import FinetuneSettings, has_length
 
 SCRATCH = "scratch"
@@ -96,8 +96,7 @@ def find_start(
         whole, dataset = dataset, _as_begun(dataset, state["demonstrations"])
         if len(dataset) < len(whole):
             notes.append(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
-    phases = fitting(settings, settings.environment)[0].phases
-    to_clone, changes = None, next(filter(has_length, phases), phases[0]).environment
+    to_clone, changes = None, next(filter(has_length, settings.phases), settings.phases[0]).environment
     if name == SCRATCH:
         start = _new_policy(settings, environment, changes, dataset)
     elif policy is not None:
@@ -126,17 +125,6 @@ def find_start(
         if name == SCRATCH and isinstance(new, LayeredNetwork) and not new.scaler.fitted:
             new.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
     return Start(start, dataset, tuple(notes), to_clone)
-
-
-def fitting(settings: FinetuneSettings, environment: str | None) -> tuple[FinetuneSettings, list[str]]:
-    """The settings for this environment, without those that the schedule has for another one, and a line that names
-    these, if there are any."""
-    schedule = settings.schedule
-    if environment is None or schedule.environment is None:
-        return settings, []
-    phases, names = phases_in(environment, schedule.phases, schedule.environment)
-    note = f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
-    return settings.with_(schedule=schedule.with_(phases=phases)), [note] if names else []
 
 
 def _as_begun(dataset: Dataset, record: Mapping[str, Any]) -> Dataset:

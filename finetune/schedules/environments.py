@@ -13,7 +13,6 @@ from ...datasets.from_keys import relabelled
 from ...datasets.reader import Dataset
 from ...datasets.schema import Episode
 from ...envs.qwop.vector import QWOPVectorEnv
-from ...envs.registration import REGISTERED
 from ...envs.spec import EnvironmentSpec, Observations
 from ...envs.vector import VectorEnv, make_vector
 from ...policies.policy import Policy
@@ -28,29 +27,6 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
         first = EnvironmentSpec(first.id, {**first.settings, **phase.environment})
         specs.append(first)
     return tuple(specs)
-
-
-def phases_in(environment: str, phases: Sequence[Phase], made_for: str) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
-    """The phases for an environment (its id), and the names of the settings that it lacks, which are left out.
-
-    made_for: the environment that the phases are made for. Its settings and its restarts mean nothing in one of another
-    package. Settings that neither has stay, and are refused when the environment is made.
-    """
-    theirs = EnvironmentSpec(environment)
-    if theirs.id in REGISTERED:
-        return tuple(phases), ()
-    own = EnvironmentSpec(made_for).all_settings
-    omissions = {name: None for phase in phases for name in phase.environment if name in own}
-    if any(phase.restarts for phase in phases):
-        omissions["restarts"] = None
-    fitting = [
-        phase.with_(
-            environment={name: value for name, value in phase.environment.items() if name not in own},
-            restarts=None,
-        )
-        for phase in phases
-    ]
-    return tuple(fitting), tuple(omissions)
 
 
 REWARD_SETTINGS = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")

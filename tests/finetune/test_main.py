@@ -231,21 +231,6 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(tuned: Tuned, workplace: P
     assert rows[-1]["decisions"] == pytest.approx(before + 324, abs=80)
 
 
-def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
-    finetune: Finetune, tuned: Tuned, workplace: Path
-) -> None:
-    run = (*CLONE, "schedule=kurodo", "evaluation.episodes=1", "evaluation.drawn=0", "schedule.scale=0.00001")
-    done = tuned(*run)
-    assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, fall_penalty, restarts" in done
-    assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
-    heavy = ("schedule.phases.polish.environment.gravity=1", "schedule.phases.polish.imitation=0")
-    for wrong, setting in ((heavy, "gravity"), (("schedule.environment=null",), "reward")):
-        refused = finetune(*run, *wrong, f"out={setting}")
-        assert refused.code == 2
-        assert refused.err.startswith(f"qwop-finetune: environment CartPole-v1: no setting {setting}; ")
-        assert refused.err.count("\n") == 1
-
-
 def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(tuned: Tuned, workplace: Path) -> None:
     (workplace / "act.yaml").write_text(
         "algorithm: acer\n"
