@@ -16,7 +16,7 @@ from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.film import film
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
-from .figures import START, Candidate, Figures, best_policy, finalists, is_worse, line, read_evaluation, success
+from .figures import START, Candidate, Figures, best_policy, finalists, line, read_evaluation
 from .log import Display, RunLog
 from .schedules.phase import Phase
 from .settings import PhaseEvaluationSettings
@@ -80,10 +80,7 @@ class Evaluations:
         if self._settings.episodes == 0:
             return self._say(f"{name}: {path}")
         self.last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, within=within)
-        message = f"{name}: {line(self.last)}"
-        if (better := self.last.get("worse_than")) is not None:
-            message += f"\nwarning: clearly worse than {better}; schedule.keep=best leaves the best policy in the end"
-        return self._say(message)
+        return self._say(f"{name}: {line(self.last)}")
 
     def forget_after(self, decisions: int) -> None:
         """Remove evaluations within phases after this many decisions, for a run resumed from there."""
@@ -133,23 +130,15 @@ class Evaluations:
         *,
         within: bool = False,
     ) -> Figures:
-        """Play the policy's games; write their figures and return them. The best of the earlier evaluations that
-        clearly beat the policy is recorded with the figures, unless it was played with sharper probabilities: training
-        begins from the network's own."""
+        """Play the policy's games; write their figures and return them."""
         games = self._games(policy)
         figures: dict[str, Any] = {"phase": name, "decisions": decisions, **games.to_json()}
-        if policy.sharpness != 1.0:
-            figures["sharpness"] = policy.sharpness
         if self._player is not None and not policy.initial_state(1):
             observations, actions = self._player
             figures[LIKENESS] = float((policy.probabilities(observations).argmax(1) == actions).mean())
         if self._settings.greedy and self._settings.drawn and not within:
             figures["drawn"] = self._games(policy, drawn=True).summary()
             self._log.evaluated(decisions, figures["drawn"], "drawn")
-        before = {one.stem: read_evaluation(one) for one in self._folder.glob("*.json")}
-        alike = {name: one for name, one in before.items() if one.get("sharpness", 1.0) == policy.sharpness}
-        if better := {name: one for name, one in alike.items() if is_worse(figures, one)}:
-            figures["worse_than"] = max(better, key=lambda name: success(better[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         _write(path, figures)
         return figures

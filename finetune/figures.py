@@ -55,27 +55,28 @@ def pace(figures: Figures) -> tuple[float, float]:
     return -math.inf if median is None else -median, figures.get("mean_metres", 0.0)
 
 
-def is_worse(figures: Figures, before: Figures) -> bool:
-    """True if a policy is clearly worse than an earlier one: it finishes fewer games, greedy or drawn, by a tenth and
-    two standard errors of the difference. Without a track: the intervals of the mean returns do not overlap."""
-    return any(_falls_behind(now, then) for now, then in _greedy_and_drawn(figures, before))
+def verdict(before: Figures, after: Figures) -> str:
+    """One line about a run, from the evaluations of its first and its final policy.
+
+    It learned if more games finish, the same ones faster, or farther where none does; it became worse if fewer finish.
+    Fewer means greedy or drawn games, by a tenth of them and by two standard errors of the difference. Without a track
+    returns count, where their intervals do not overlap.
+    """
+    pairs = list(_greedy_and_drawn(before, after))
+    if any(_falls_behind(then, now) for then, now in pairs):
+        return "learned"
+    if any(_falls_behind(now, then) for then, now in pairs):
+        return "became worse: try a lower algorithm.learning_rate, or schedule.keep=best"
+    if any(_faster_or_farther(now, then) for then, now in pairs):
+        return "learned"
+    return "no clear gain: try more decisions (schedule.decisions, or schedule.scale), or another schedule or algorithm"
 
 
-def is_better(figures: Figures, before: Figures) -> bool:
-    """True if a policy is clearly better: more games finished, the same ones faster, or farther where none is; without
-    a track, a clearly higher return."""
-    if is_worse(before, figures):
-        return True
-    if "finishes" not in figures or "finishes" not in before or is_worse(figures, before):
-        return False
-    return any(_faster_or_farther(now, then) for now, then in _greedy_and_drawn(figures, before))
-
-
-def _greedy_and_drawn(now: Figures, then: Figures) -> Iterator[tuple[Figures, Figures]]:
+def _greedy_and_drawn(before: Figures, after: Figures) -> Iterator[tuple[Figures, Figures]]:
     """Yield the figures of greedy games of two evaluations, then those of drawn games if both have them."""
-    yield now, then
-    if "drawn" in now and "drawn" in then:
-        yield now["drawn"], then["drawn"]
+    yield before, after
+    if "drawn" in before and "drawn" in after:
+        yield before["drawn"], after["drawn"]
 
 
 def _falls_behind(now: Figures, then: Figures) -> bool:
@@ -89,6 +90,8 @@ def _falls_behind(now: Figures, then: Figures) -> bool:
 
 
 def _faster_or_farther(now: Figures, then: Figures) -> bool:
+    if "finishes" not in now or "finishes" not in then:
+        return False
     times = now["median_seconds"], then["median_seconds"]
     if None not in times and times[0] < FASTER * times[1]:
         return True
@@ -133,15 +136,6 @@ def _return(value: float) -> str:
     return f"{value:.{2 if abs(value) <= 1 else 1}f}"
 
 
-def verdict(before: Figures, after: Figures) -> str:
-    """One line about a run, from the evaluations of its first and its final policy."""
-    if is_better(after, before):
-        return "learned"
-    if is_worse(after, before):
-        return "became worse: try a lower algorithm.learning_rate, or schedule.keep=best"
-    return "no clear gain: try more decisions (schedule.decisions, or schedule.scale), or another schedule or algorithm"
-
-
 @dataclass(frozen=True)
 class Candidate:
     """An evaluated policy of a run: its file, its evaluation's file, and the figures."""
@@ -149,12 +143,6 @@ class Candidate:
     policy: Path
     evaluation: Path
     figures: Figures
-
-    @property
-    def drawn(self) -> float:
-        """Share of the drawn games that finished; 0 if none were played."""
-        games = self.figures.get("drawn", {})
-        return success(games) if "finishes" in games else 0.0
 
 
 def finalists(run: Path) -> list[Candidate]:
@@ -169,11 +157,14 @@ def best_policy(run: Path) -> Candidate:
     the most differ by chance, and the fastest of them is the best.
     """
     leaders = _leaders(run)
-    most = max(one.drawn for one in leaders)
-    return max((one for one in leaders if one.drawn >= most - NOISE), key=lambda one: pace(one.figures))
+    games = [one.figures.get("drawn", {}) for one in leaders]
+    shares = [success(one) if "finishes" in one else 0.0 for one in games]
+    near = [one for one, share in zip(leaders, shares, strict=True) if share >= max(shares) - NOISE]
+    return max(near, key=lambda one: pace(one.figures))
 
 
 def _leaders(run: Path) -> list[Candidate]:
+    """The evaluated policies with the most greedy games finished, earliest first."""
     candidates = [
         Candidate(
             run / START_POLICY if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path)

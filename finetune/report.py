@@ -126,7 +126,7 @@ def _axis(rows: list[dict[str, Any]]) -> tuple[float, str, list[Band]]:
 
 
 def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], final: str | None) -> str:
-    header, body = ["phase"], [[_label(name, one, final)] for name, one in documents]
+    header, body = ["phase"], [[f"{name} (kept)" if name == final else name] for name, _ in documents]
     greedy = [one for _, one in documents]
     for kind, games in (("", greedy), ("drawn: ", [one.get("drawn", {}) for one in greedy])):
         for key, title in COLUMNS.items():
@@ -136,14 +136,6 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], final: str | 
                     row.append(_figure(one, key))
     final_row = next((number for number, (name, _) in enumerate(documents) if name == final), None)
     return f'{figures(header, body, final_row)}<p class="note">{INTERVALS}</p>'
-
-
-def _label(name: str, document: dict[str, Any], final: str | None) -> str:
-    """The evaluation's name, with remarks."""
-    notes = ["kept"] if name == final else []
-    if (better := document.get("worse_than")) is not None:
-        notes.append(f"clearly worse than {better}")
-    return f"{name} ({'; '.join(notes)})" if notes else name
 
 
 def _figure(document: dict[str, Any], key: str) -> str:

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.evaluation import LIKENESS, Evaluations
 from qwop.finetune.figures import gain
 from qwop.finetune.log import RunLog
-from qwop.finetune.report import write_report
 from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.settings import PhaseEvaluationSettings
 from qwop.policies.policy import Policy
@@ -48,12 +46,6 @@ def read(folder: Path, name: str) -> Any:
     return json.loads((folder / "phases" / f"{name}.json").read_text())
 
 
-def was_better(folder: Path) -> None:
-    """Write down better games of the start than it had."""
-    start = read(folder, "0-start") | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
-    (folder / "phases" / "0-start.json").write_text(json.dumps(start))
-
-
 @pytest.mark.parametrize("part", ["q_head", "policy_head", "trunk", "scaler", "nothing"])
 def test_a_policy_plays_again_only_if_it_decides_otherwise(
     part: str, tmp_path: Path, policy: Policy, monkeypatch: pytest.MonkeyPatch
@@ -77,27 +69,6 @@ def test_a_policy_plays_again_only_if_it_decides_otherwise(
     assert played[2:] == ([] if same else [True, False])
     start, after = read(tmp_path, "0-start"), read(tmp_path, "1-only")
     assert not same or (start["games"], start["drawn"]) == (after["games"], after["drawn"])
-
-
-def test_a_phase_that_lost_what_the_policy_could_do_is_marked_at_once_and_in_the_report(
-    tmp_path: Path, policy: Policy
-) -> None:
-    results = made(tmp_path, 2, 0)
-    results.add_start(policy)
-    was_better(tmp_path)
-    assert "\nwarning: clearly worse than 0-start" in results.add(0, Phase("alone", 1), policy, 80)
-    assert read(tmp_path, "1-alone")["worse_than"] == "0-start"
-    assert "1-alone (clearly worse than 0-start)" in write_report(tmp_path, "a run").read_text()
-    assert "than 0-start" in results.add(1, Phase("later", 1), policy, 160)
-
-
-def test_a_clone_played_with_sharper_probabilities_than_those_that_learn_is_not_lost(
-    tmp_path: Path, policy: Policy
-) -> None:
-    results = made(tmp_path, 2, 0)
-    results.add_start(replace(policy, sharpness=5.0))
-    was_better(tmp_path)
-    assert "worse" not in results.add(0, Phase("values", 1), policy, 80)
 
 
 def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorboard(
