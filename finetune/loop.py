@@ -1,12 +1,10 @@
 """The training loop: live play along a schedule, updates of an agent, a log, checkpoints."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from ..common.ends import Deferred
-from ..common.errors import EnvironmentFailed
 from ..policies.devices import undisturbed
 from ..policies.files import save_policy
 from ..policies.policy import Policy
@@ -48,9 +46,8 @@ class Loop:
     checkpoint is taken at the end of the schedule; a longer schedule can continue from it.
 
     A signal that ends the program waits for the end of the iteration, then leaves a checkpoint there. Since that one
-    is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted. An
-    environment that fails leaves a checkpoint, too, from which the run goes on with new games. A watch that ends
-    the run does the same as a signal, and raises `Stopped`.
+    is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted. A
+    watch that ends the run does the same as a signal, and raises `Stopped`.
     """
 
     def __init__(self, run: Run[Discounted, LiveSettings], agent: Agent, play: LivePlay) -> None:
@@ -157,12 +154,7 @@ class Loop:
 
     def _iterate(self) -> None:
         phase, now = self._schedule.phase, self._schedule.values
-        try:
-            live = self._live() if phase.live else None
-        except EnvironmentFailed:
-            self._without_games()
-            raise
-        undisturbed(self.agent.learn)(live, now)
+        undisturbed(self.agent.learn)(self._live() if phase.live else None, now)
         if phase.averages(self._schedule.progress):
             self._average.add()
         self._count(phase)
@@ -252,27 +244,16 @@ class Loop:
         return now // every > (now - self._iteration) // every
 
     def _checkpoint(self) -> None:
-        if not self._play.saves_games():
-            self._start_games()  # as a resumed run must here
+        if not self._play.saves_games():  # a resumed run must start new ones here
+            self._play.restart()
+            self.agent.drop_partial_episodes()
         self._save()
-
-    def _start_games(self) -> None:
-        self._play.restart()
-        self.agent.drop_partial_episodes()
 
     def _interrupted(self) -> None:
         """Leave a checkpoint where the run was interrupted."""
         if self.decisions > self._row_at:
             self._write_row(self._schedule.phase.name)
         self._save()
-
-    def _without_games(self) -> None:
-        """Leave a checkpoint where the environment failed, with new games, if it can start them and anything was
-        learned."""
-        if self.decisions > self._run.begun_at:
-            with suppress(EnvironmentFailed):
-                self._start_games()
-                self._interrupted()
 
     def _save(self) -> None:
         save_checkpoint(self._run.checkpoints, self.decisions, self.get_state())

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.ends import ending_signals
-from qwop.common.errors import EnvironmentFailed
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
@@ -310,52 +309,6 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
     torch.testing.assert_close(*heads, rtol=0, atol=0)
     rows = [read_metrics(tmp_path / name)[-1]["decisions"] for name in ("whole", "half")]
     assert rows == [120, 120]
-
-
-@pytest.mark.parametrize("overlap", [True, False])
-def test_an_environment_that_fails_leaves_a_checkpoint_from_which_new_games_go_on(
-    tmp_path: Path, overlap: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    collect, calls = PhaseCollector.collect, iter(range(100))
-
-    def fails_once(play: PhaseCollector, *arguments: Any) -> Any:
-        played = collect(play, *arguments)
-        if next(calls) == 4:
-            raise EnvironmentFailed("its step failed")
-        return played
-
-    monkeypatch.setattr(PhaseCollector, "collect", fails_once)
-    half = Run(tmp_path, (phase("one", 8),), overlap=overlap)
-    with pytest.raises(EnvironmentFailed):
-        half.loop.run()
-    assert half.kinds("interrupt") == [("interrupt",)]
-    assert half.checkpoints() == [40]
-    state = load_checkpoint(checkpoints(tmp_path / "checkpoints")[-1])
-    assert state["pending"] is None
-    assert "actions" not in state["collector"]  # of games that were played before
-    resumed = Run(tmp_path, (phase("one", 8),), resume=True, overlap=overlap)
-    resumed.loop.run()
-    assert resumed.loop.decisions == 80
-    assert len(half.versions() + resumed.versions()) == 8
-    assert [row["decisions"] for row in read_metrics(tmp_path)] == [*range(10, 81, 10)]
-
-
-@pytest.mark.parametrize("after", [0, 1], ids=["learned nothing", "new games fail, too"])
-def test_an_environment_that_fails_for_good_leaves_no_checkpoint(
-    tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, collect = Run(tmp_path, (phase("one", 8),)), PhaseCollector.collect
-
-    def fails(play: PhaseCollector, *arguments: Any) -> Any:
-        if run.agent.version < after:
-            return collect(play, *arguments)
-        raise EnvironmentFailed("its step failed")
-
-    monkeypatch.setattr(PhaseCollector, "collect", fails)
-    monkeypatch.setattr(PhaseCollector, "restart", fails)
-    with pytest.raises(EnvironmentFailed, match="its step failed"):
-        run.loop.run()
-    assert run.checkpoints() == []
 
 
 def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
