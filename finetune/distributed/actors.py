@@ -2,9 +2,7 @@
 `ray`)."""
 
 import os
-import re
 import signal
-import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +13,6 @@ import numpy as np
 import torch
 
 from ...common.errors import BadInput, quoted
-from ...common.progress import plain_console
 from ..experience.collector import Collector, EpisodeStats, PolicySnapshot
 from ..experience.sequences import Sequences, concatenate
 from ..schedules.environments import PhaseEnvironments
@@ -147,13 +144,6 @@ class ActorsCollector:
         )
 
 
-ATTEMPTS = 3
-"""Attempts to start a local cluster: on a busy machine Ray's processes may miss its time limit of half a minute."""
-
-SECONDS_TO_ANSWER = 10.0
-"""Seconds that a cluster's address may take to answer; Ray would try for many minutes."""
-
-
 class RayEngine:
     """Runs objects on a Ray cluster, one processor core each: the cluster at an address, or a local one."""
 
@@ -173,37 +163,20 @@ class RayEngine:
         return self._ray.remote(num_cpus=1, max_restarts=0)(kind).remote(*arguments)
 
     def _connect(self, count: int, address: str | None) -> None:
-        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-        if address is None:
-            self._start(count, quiet)
-            return
-        _require_answer(address)
+        """Connect to the cluster, or start a local one. It allows more actors than cores; elsewhere they wait."""
+        here: dict[str, Any] = {"num_cpus": max(count, os.cpu_count() or 1), "include_dashboard": False}
         try:
-            self._ray.init(address=address, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise BadInput(f"distributed.address={address}: no Ray cluster there ({quoted(reason, 200)})") from None
-        free = int(self._ray.available_resources().get("CPU", 0))
-        if free < count:
-            plain_console().print(
-                f"distributed: {count} actors, and {free} free cores in the cluster at {address}; an actor without one "
-                "waits"
-            )
-
-    def _start(self, count: int, quiet: dict[str, Any]) -> None:
-        """Start a local cluster. It allows more actors than cores; in an existing cluster they would wait for cores."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                self._ray.init(num_cpus=max(count, os.cpu_count() or 1), include_dashboard=False, **quiet)
-                return
-            except Exception as error:  # Ray raises plain exceptions here
-                self._ray.shutdown()
-                if attempt == ATTEMPTS:
-                    reason = str(error).strip().partition("\n")[0]
-                    raise BadInput(
-                        f"distributed=ray: no cluster could be started here in {ATTEMPTS} attempts "
-                        f"({quoted(reason, 200)}); try again when the machine is less busy, or give distributed.address"
-                    ) from error
+            where = here if address is None else {"address": address}
+            self._ray.init(log_to_driver=False, logging_level="ERROR", **where)
+        except Exception as error:  # Ray raises plain exceptions here
+            self._ray.shutdown()
+            reason = quoted(str(error).strip().partition("\n")[0], 200)
+            if address is not None:
+                raise BadInput(f"distributed.address={address}: no Ray cluster there ({reason})") from error
+            raise BadInput(
+                f"distributed=ray: no cluster could be started here ({reason}); try again when the machine is less "
+                "busy, or give distributed.address"
+            ) from error
 
     def share(self, value: object) -> object:
         """Return a reference to pass to several actors, so that the value is sent only once."""
@@ -252,19 +225,6 @@ def require_ray() -> None:
     """Raise BadInput if Ray is not installed."""
     if find_spec("ray") is None:
         raise BadInput("distributed=ray: Ray is not installed; pip install 'qwop[ray]'")
-
-
-def _require_answer(address: str) -> None:
-    """Raise BadInput unless `host:port` or `ray://host:port` accepts connections. Ray resolves other addresses."""
-    match = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
-    if match is None:
-        return
-    try:
-        socket.create_connection((match[1], int(match[2])), SECONDS_TO_ANSWER).close()
-    except (OSError, OverflowError) as error:
-        raise BadInput(
-            f"distributed.address={address}: no answer ({error}); start a cluster there with ray start"
-        ) from None
 
 
 @contextmanager

@@ -71,16 +71,3 @@ def test_other_errors_in_an_actor_keep_their_traceback(engine: Engine) -> None:
     error = task_error(ZeroDivisionError("division by zero")).as_instanceof_cause()
     with pytest.raises(ZeroDivisionError, match="test_ray_errors"):
         engine(error).result("handle")
-
-
-@pytest.mark.parametrize(("free", "said"), [(0, "3 actors, and 0 free cores"), (2, "2 free cores"), (3, ""), (64, "")])
-def test_a_cluster_with_fewer_free_cores_than_actors_is_no_silent_wait(
-    free: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "init", lambda **settings: None)
-    monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": float(free)} if free else {})
-    RayEngine(3, "auto")
-    printed = capsys.readouterr().out
-    assert said in printed
-    assert bool(printed) is bool(said)
