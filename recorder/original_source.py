@@ -12,7 +12,7 @@ from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..datasets.schema import Episode
 from ..envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
-from ..envs.qwop.session import Replay, replay
+from ..envs.qwop.session import replay
 from ..envs.spec import EnvironmentSpec
 from .settings import BrowserSettings, PolicySettings
 from .source import Source, info_for
@@ -61,10 +61,9 @@ def _by_person(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
 
     def episode(game: PersonsGame) -> Episode:
         """The episode of the page's frames; its origin records whether the simulator plays these keys differently."""
-        as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
-        differs = not np.array_equal(replay(game.keys).states, as_played.states)
+        differs = not np.array_equal(replay(game.keys).states, game.frames.states)
         return episode_from_keys(
-            game.keys, info, player=settings.player, source=source, epsilon=settings.epsilon, game=as_played,
+            game.keys, info, player=settings.player, source=source, epsilon=settings.epsilon, game=game.frames,
             origin=Origin(differs=True if differs else None),
         )  # fmt: skip
 

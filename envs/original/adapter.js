@@ -44,9 +44,9 @@
     return missing;
   }
 
-  /** What is wrong with the likeliest candidate so far; null once the game is found. Then the traps go. */
+  /** What the likeliest candidate so far lacks; nothing once the game is found. Then the traps go. */
   function find() {
-    if (game) return null;
+    if (game) return [];
     let best = null;
     for (const candidate of candidates) {
       const missing = lacking(candidate);
@@ -54,7 +54,7 @@
         game = candidate;
         for (const name of trapped) delete Object.prototype[name];
         takeOver();
-        return null;
+        return missing;
       }
       if (best === null || missing.length < best.length) best = missing;
     }
@@ -242,30 +242,9 @@
     return btoa(text);
   }
 
-  /** The adapters of this page: its own and those of the frames in it that let themselves be looked into. */
-  function adapters() {
-    const frames = Array.from({ length: window.length }, (_, i) => window[i]);
-    return [window, ...frames].flatMap((one) => {
-      try {
-        return one.qwopAdapter || [];
-      } catch (error) {
-        return []; // a frame of another site
-      }
-    });
-  }
-
   window.qwopAdapter = {
     find,
     hold,
-    chosen: null, // the adapter that found the game
-
-    /** What the page lacks of a game so far, as `find`; none once it is found, and `chosen` then. */
-    lacking() {
-      const all = adapters().map((adapter) => [adapter, adapter.find() || []]);
-      const [adapter, missing] = all.reduce((best, one) => (one[1].length < best[1].length ? one : best));
-      if (missing.length === 0) this.chosen = adapter;
-      return missing;
-    },
 
     /** The click that takes the title away; false until the game has heard it. */
     click() {
@@ -302,8 +281,9 @@
       return new Promise((done) => queue.push({ keys, played: 0, rows: [], done }));
     },
 
-    /** The games that a person has ended or given up since the last call. */
+    /** The games that a person has ended or given up since the last call; null on a page that was opened since. */
     take() {
+      if (!game) return null;
       const games = ended.map((one) => ({ keys: one.keys, rows: packed(one.rows) }));
       ended = [];
       return games;

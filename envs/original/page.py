@@ -4,7 +4,6 @@ import base64
 import functools
 import http.server
 import json
-import shutil
 import threading
 import time
 import weakref
@@ -21,7 +20,8 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ...common.settings import HomePath, Positive, Settings
 from ..names import BODIES, EVENT_COLUMNS, HIDDEN_COLUMNS, OBSERVED_JOINTS
-from .browser import DirectObject, PageGone, first_line, open_browser
+from ..qwop.session import Replay
+from .browser import first_line, open_browser
 
 
 @contextmanager
@@ -30,8 +30,7 @@ def address_of(url: str | None, folder: str | None) -> Iterator[str]:
     if url:
         yield url if "://" in url else f"http://{url}"
         return
-    assert folder is not None
-    page = Path(folder) if Path(folder).is_file() else _pages_in(Path(folder))[0]
+    (page,) = _pages_at(folder)
     handler = functools.partial(_Handler, directory=str(page.parent))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
@@ -41,9 +40,11 @@ def address_of(url: str | None, folder: str | None) -> Iterator[str]:
             server.shutdown()
 
 
-def _pages_in(folder: Path) -> list[Path]:
+def _pages_at(folder: str | None) -> list[Path]:
     """Return the .html files of a local copy that may be the game's: those with a known name, or else all."""
-    pages = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".html", ".htm"))
+    if (place := Path(folder or "")).is_file():
+        return [place]
+    pages = sorted(path for path in place.glob("*") if path.suffix.lower() in (".html", ".htm"))
     return [page for page in pages if page.stem.lower() in ("athletics", "index")] or pages
 
 
@@ -52,16 +53,14 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         """Log nothing; the terminal is for what the user asked for."""
 
 
-__all__ = ["Frames", "OriginalPage", "PageGone", "PageSettings", "PersonsGame"]
-
 _PARTS = np.cumsum([len(BODIES) * 6, len(EVENT_COLUMNS), len(OBSERVED_JOINTS), len(HIDDEN_COLUMNS)])
 """Ends of the parts of a frame's row."""
 
 _OPENING = 60.0
 """Seconds that an address may take to answer with all of its page."""
 
-_PATIENCE = 30.0
-"""Largest lag in seconds of the page's own pace."""
+_PACED = 300
+"""Frames of a call at the page's own pace, ten seconds: the driver waits for no call longer than two minutes."""
 
 
 class PageSettings(Settings):
@@ -96,30 +95,22 @@ class PageSettings(Settings):
             )
         if url and "://" in url and not url.startswith(("http://", "https://", "file://")):
             raise BadInput(f"{group}url={url}: expected the address of a page, such as https://…")
-        if folder and not Path(folder).is_file():
-            if not Path(folder).is_dir():
-                raise BadInput(
-                    f"{group}folder={folder}: no such folder; expected one with the page of the original game"
-                )
-            if len(pages := _pages_in(Path(folder))) != 1:
-                names = ", ".join(page.name for page in pages) or "no .html file"
-                raise BadInput(
-                    f"{group}folder={folder}: found {names}; name the page itself: {group}folder=DIR/page.html"
-                )
-        if self.browser and not shutil.which(self.browser):
+        if folder and len(pages := _pages_at(folder)) != 1:
+            names = ", ".join(page.name for page in pages) or "no .html file"
             raise BadInput(
-                f"{group}browser={self.browser}: no such program; expected Chrome or Chromium (null looks for it)"
+                f"{group}folder={folder}: found {names}; expected the folder of the page of the original game, or "
+                f"the page itself: {group}folder=DIR/page.html"
             )
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Frames of the page. states: float64 [n, 14, 6], events: float64 [n, 6] and hidden: float64 [n, 3], as `Replay`
-    has them; joints: float64 [n, 11], the angles of `names.OBSERVED_JOINTS`, radians.
-    """
+class PageGone(BadInput):
+    """The browser was closed, or has left the page."""
 
-    states: NDArray[np.float64]
-    events: NDArray[np.float64]
+
+@dataclass(frozen=True, kw_only=True)
+class Frames(Replay):
+    """Frames of the page. joints: float64 [n, 11], the angles of `names.OBSERVED_JOINTS`, radians."""
+
     joints: NDArray[np.float64]
     hidden: NDArray[np.float64]
 
@@ -163,27 +154,30 @@ class OriginalPage:
     def new_game(self) -> Frames:
         """Begin a game; return its frame 0, the state after the reset."""
         if not self._clicked:
-            self._click()
-            self._adapter.call("setMode", "paced" if self.settings.live else "hand")
+            if not self._wait(lambda: bool(self._call("click"))):
+                raise BadInput(f"{self.address}: the game does not start when it is clicked")
+            self._call("setMode", "paced" if self.settings.live else "hand")
             # No drawing without a viewer: it takes longer than playing.
-            self._adapter.call("hold", self.settings.headless and not self.settings.live)
+            self._call("hold", self.settings.headless and not self.settings.live)
         self._clicked = True
-        return _frames(self._adapter.call("newGame"))
+        return _frames(self._call("newGame"))
 
     def play(self, keys: Sequence[int] | NDArray[np.uint8]) -> Frames:
         """Play one frame for each entry of `keys` (Q = 1, W = 2, O = 4, P = 8), up to the game's end; return them."""
         pressed = np.asarray(keys).tolist()
         if not self.settings.live:
-            return _frames(self._adapter.call("play", pressed))
-        return _frames(self._adapter.call("playPaced", pressed, seconds=_PATIENCE + len(pressed)))
+            return _frames(self._call("play", pressed))
+        parts = [pressed[first : first + _PACED] for first in range(0, len(pressed), _PACED)]
+        return _frames(*(self._call("playPaced", part) for part in parts))
 
     def let_a_person_play(self) -> None:
         """Let a person play: keep every frame and its keys from the first click on, for `take`."""
-        self._adapter.call("setMode", "person")
+        self._call("setMode", "person")
 
     def take(self) -> list[PersonsGame]:
         """Return the games that ended since the last call, or were given up for another one; oldest first."""
-        games = self._adapter.call("take")
+        if (games := self._call("take")) is None:
+            raise PageGone("the page was left")
         return [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in games]
 
     def close(self) -> None:
@@ -208,32 +202,41 @@ class OriginalPage:
                 raise BadInput(f"{self.address}: the page does not open (the browser refuses the address)")
         except WebDriverException as error:
             raise BadInput(f"{self.address}: the page does not open ({first_line(error)})") from None
-        top = DirectObject(self._driver, "window.qwopAdapter")
-        missing = self._wait(lambda: top.call("lacking") == [], lambda: top.call("lacking"))
-        top.close()
-        if missing:
+        if not self._wait(lambda: self._call("find") == []) and (missing := self._call("find")):
             few = ", ".join(missing[:4]) + (" …" if len(missing) > 4 else "")
             raise BadInput(
                 f"{self.address}: no game of QWOP found on it within {settings.timeout:g} s (missing: {few}); expected "
                 "the page of the HTML5 game, the one with Athletics.html in its address"
             )
-        self._adapter = DirectObject(self._driver, "window.qwopAdapter.chosen")
 
-    def _click(self) -> None:
-        if self._wait(lambda: bool(self._adapter.call("click")), lambda: True):
-            raise BadInput(f"{self.address}: the game does not start when it is clicked")
+    def _call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the page's adapter; return its result, or that of its promise, as plain data.
 
-    def _wait(self, reached: Callable[[], bool], otherwise: Callable[[], Any]) -> Any:
-        """Wait until `reached`, then return None; after the time limit, return the result of `otherwise`."""
+        PageGone once the browser is not there any more, BadInput for an error of the game.
+        """
+        from selenium.common.exceptions import WebDriverException
+        from urllib3.exceptions import HTTPError  # Selenium's connection
+
+        call = f"window.qwopAdapter?.{method}({', '.join(map(json.dumps, arguments))})"
+        words = {"expression": call, "returnByValue": True, "awaitPromise": True}
+        try:
+            answer = self._driver.execute_cdp_cmd("Runtime.evaluate", words)
+        except (WebDriverException, HTTPError, OSError) as error:
+            raise PageGone(f"the browser does not answer any more ({first_line(error)})") from None
+        if exception := answer.get("exceptionDetails"):
+            description = exception.get("exception", {}).get("description") or exception["text"]
+            raise BadInput(f"the page's game failed: {description.splitlines()[0]}")
+        return answer["result"].get("value")
+
+    def _wait(self, reached: Callable[[], bool]) -> bool:
+        """Wait until `reached`; False after the time limit."""
         end = time.monotonic() + self.settings.timeout
-        while not reached():
-            if time.monotonic() > end:
-                return otherwise()
+        while not (now := reached()) and time.monotonic() < end:
             time.sleep(0.02)
-        return None
+        return now
 
 
-def _frames(packed: str) -> Frames:
-    rows = np.frombuffer(base64.b64decode(packed), dtype="<f8").reshape(-1, _PARTS[-1])
+def _frames(*packed: str) -> Frames:
+    rows = np.frombuffer(b"".join(map(base64.b64decode, packed)), dtype="<f8").reshape(-1, _PARTS[-1])
     states, events, joints, hidden = (part.copy() for part in np.split(rows, _PARTS[:-1], axis=1))
-    return Frames(states.reshape(-1, len(BODIES), 6), events, joints, hidden)
+    return Frames(states.reshape(-1, len(BODIES), 6), events, joints=joints, hidden=hidden)

@@ -26,7 +26,7 @@ REFUSED = [
     ("keys=missing.txt world=original", "missing.txt"),
     ("keys=champion world=original", "original.url and original.folder: neither given"),
     ("policy={file} world=original", "original.url and original.folder: neither given"),
-    ("policy={file} world=original original.folder=nowhere", "original.folder=nowhere: no such folder"),
+    ("policy={file} world=original original.folder=nowhere", "original.folder=nowhere: found no .html file"),
     ("policy={file} world=original original.timeout=soon", "original.timeout"),
     ("policy={file} world=original +original.speed=3", "original.speed: no such setting"),
     ("policy={other} world=original original.folder=.", "plays CartPole-v1"),
