@@ -38,7 +38,7 @@ class Terminated(KeyboardInterrupt):
 @contextmanager
 def one_line_end(program: str) -> Iterator[None]:
     """Context manager: end the program with one line on stderr and an exit code, for errors that the user can fix and
-    for signals."""
+    for signals. What was printed is written, or the line says that it cannot be."""
     try:
         with _quiet_threads(), ending_signals() as signals:
             try:
@@ -66,28 +66,13 @@ def one_line_end(program: str) -> Iterator[None]:
     except KeyboardInterrupt as interruption:
         code = EXIT_SIGNAL + interruption.number if isinstance(interruption, Terminated) else EXIT_INTERRUPTED
         _end(f"\n{program}", "interrupted", code)
+    finally:
+        _flush_or_end(program)
 
 
 def _end(program: str, message: str, code: int = EXIT_BAD_INPUT) -> NoReturn:
     print(f"{program}: {message}", file=sys.stderr)
     sys.exit(code)
-
-
-@contextmanager
-def whole_program(program: str) -> Iterator[None]:
-    """Context manager around all of a program: what it has printed is written, or one line says that it cannot be, and
-    Ctrl-C once more, while it ends, has no traceback."""
-    try:
-        try:
-            with one_line_end(program):
-                yield
-        finally:
-            _flush_or_end(program)
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
-    finally:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _flush_or_end(program: str) -> None:

@@ -1,9 +1,9 @@
 """Public names that are imported when they are first used (PEP 562)."""
 
-import gc
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
@@ -39,36 +39,14 @@ def make_callable(module: str, place: str) -> None:
     Python puts a subpackage in the place of a function of the same name whenever it imports the subpackage.
     """
 
-    def function() -> Callable[..., Any]:
-        where, _, name = place.partition(":")
-        value: Callable[..., Any] = getattr(import_module(where), name)
-        return value
-
     class CallableModule(ModuleType):
         def __call__(self, *arguments: Any, **settings: Any) -> Any:
-            return function()(*arguments, **settings)
+            return resolve_name(place)(*arguments, **settings)
 
         @property
         def __signature__(self) -> Any:
             from inspect import signature
 
-            return signature(function())
+            return signature(resolve_name(place))
 
     sys.modules[module].__class__ = CallableModule
-
-
-def import_quickly(module: str) -> ModuleType:
-    """Import a module without garbage collection, and exempt its objects from later collections: they stay anyway.
-
-    Collections would take a tenth of the import time of PyTorch and the like, and half a second at a program's end.
-    """
-    collecting, new = gc.isenabled(), module not in sys.modules
-    gc.disable()
-    try:
-        library = import_module(module)
-        if new:
-            gc.freeze()
-        return library
-    finally:
-        if collecting:
-            gc.enable()

@@ -4,12 +4,12 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import takewhile
 
 from ..common.command import version_line
 from ..common.ends import EXIT_BAD_INPUT
 from ..common.errors import BadInput, printable
-from ..common.lazy import import_quickly
 from ..common.run_folder import override
 from ..common.schema import nearest
 
@@ -51,7 +51,7 @@ def main() -> None:
         sys.exit(EXIT_BAD_INPUT)
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
-    import_quickly(module).command()
+    import_module(module).command()
 
 
 def with_names(verb: str, arguments: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ A light installation is told which extra a command needs before anything of it i
 """
 
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from .common.command import TRAINING, Command, run_script
@@ -11,9 +12,7 @@ from .common.command import TRAINING, Command, run_script
 
 def dataset() -> None:
     """The console script `qwop-dataset`, whose verbs have settings of their own (`qwop.datasets.main`)."""
-    from .common.lazy import import_quickly
-
-    run_script("qwop-dataset", lambda: import_quickly("qwop.datasets.main").main(), TRAINING, "train")
+    run_script("qwop-dataset", lambda: resolve_name("qwop.datasets.main:main")(), TRAINING, "train")
 
 
 record: Command[Any] = Command(

@@ -1,5 +1,6 @@
 """A command around its settings: overrides, errors, exit codes, signals and the written configuration."""
 
+import gc
 import os
 import shlex
 from collections.abc import Callable, Mapping
@@ -124,6 +125,19 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(walk: Run, arguments: 
     assert err.count("\n") == 1
     assert len(err) < 500
     assert os.listdir() == []
+
+
+def test_garbage_is_collected_while_a_command_works_not_before(walk: Run) -> None:
+    states: list[bool] = []
+    gc.disable()
+    try:
+        walk("steps=0")
+        states.append(gc.isenabled())
+        walk(work=lambda settings: states.append(gc.isenabled()))
+    finally:
+        gc.enable()
+        gc.unfreeze()
+    assert states == [False, True]
 
 
 def test_bad_input_found_while_working_is_one_line_too(walk: Run) -> None:

@@ -11,7 +11,7 @@ def settings_of(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     """The settings that a verb's command gets."""
     given: list[str] = []
     command = SimpleNamespace(command=lambda: given.extend(sys.argv[1:]))
-    monkeypatch.setattr(main, "import_quickly", lambda module: command)
+    monkeypatch.setattr(main, "import_module", lambda module: command)
     monkeypatch.setattr(sys, "argv", ["qwop-dataset", *words])
     main.main()
     return given
