@@ -1,10 +1,12 @@
-"""`source=keyboard`: a person plays in a window, in real time."""
+"""`source=keyboard`: a person plays in a window, in real time; pynput listens to the keyboard."""
 
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 from PIL import Image
 
@@ -12,36 +14,48 @@ from ..common.errors import BadInput
 from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..datasets.schema import Episode
+from ..envs.names import KEY_BITS
 from ..envs.pictures.drawing import Drawing
 from ..envs.qwop.env import QWOPEnv
 from ..envs.qwop.task import FRAMES_A_SECOND
 from .game_writer import GameWriter, new_name
-from .keyboard_listener import ALTERNATIVE, HeldKeys, advice, listening
 from .settings import KeyboardSettings
 from .source import Source, info_for
 
 _FRAME = 1 / FRAMES_A_SECOND
 
-_UNHEARD_AFTER = 1.0
-"""Seconds after which a key seen by the window but not by pynput means that pynput cannot listen to the keyboard."""
-
 _MAX_LAG = 0.25
 """Largest delay in seconds that the game catches up after the machine was busy; the rest is skipped."""
+
+ALTERNATIVE = "or play on the page in your browser, which needs none of this: source=page"
+
+ADVICE = (
+    "it takes a desktop; Wayland hides the keyboard from programs, so log in to an Xorg (X11) session; on macOS, allow "
+    "your terminal under System Settings > Privacy & Security > Input Monitoring and Accessibility and restart it; "
+    f"{ALTERNATIVE}"
+)
+"""What to do if no key is heard."""
 
 
 def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
     """Open a window; the games played in it are recorded as they end.
 
-    Returns once a first key was heard. Raises BadInput if no key can be heard, saying why and what to do, and for
-    invalid settings.
+    Returns once a first key was heard. Raises BadInput if the window is closed before, and for invalid settings.
     """
     info = info_for(settings, folder)
     with ExitStack() as opened:
-        keyboard = opened.enter_context(listening())
+        keyboard = Keyboard()
+        listener = _listener(keyboard)
+        listener.start()
+        opened.callback(listener.stop)
         LiveGame().advance(0)  # loads the engine now, rather than during the first game
         window = Window("qwop")
         opened.callback(window.close)
-        _require_heard(window, keyboard)
+        while not keyboard.next_frame()[1]:
+            window.show(LiveGame(), f"Press any key to test the keyboard.\n\nNothing happens? {ADVICE}")
+            if window.closed:
+                raise BadInput(f"the window was closed before a key was heard; if none is: {ADVICE}")
+            time.sleep(_FRAME)
         rest = opened.pop_all()
 
     def episode(game: LiveGame) -> Episode:
@@ -78,21 +92,7 @@ class LiveGame:
         return bool(self.info["outcome"] != "running")
 
 
-def _require_heard(window: "Window", keyboard: HeldKeys) -> None:
-    """Wait for a first key. BadInput if one reaches the window but not pynput, or if the window is closed."""
-    missed_at, game = None, LiveGame()
-    while not keyboard.presses:
-        window.show(game, "Press any key to test the keyboard")
-        if window.closed:
-            raise BadInput("the window was closed before a key was heard; nothing was recorded")
-        if window.presses and missed_at is None:
-            missed_at = time.monotonic()
-        if missed_at is not None and time.monotonic() - missed_at > _UNHEARD_AFTER:
-            raise BadInput(f"keys reach the window, but pynput hears none: {advice()}")
-        time.sleep(_FRAME)
-
-
-def _play(games: GameWriter, window: "Window", keyboard: HeldKeys, episode: Callable[["LiveGame"], Episode]) -> None:
+def _play(games: GameWriter, window: "Window", keyboard: "Keyboard", episode: Callable[[LiveGame], Episode]) -> None:
     """Play games in real time until the person leaves; each is written as it ends. Its clock starts with the first key;
     it pauses while another window has the focus."""
     game, in_dataset, due = LiveGame(), False, time.monotonic()
@@ -103,23 +103,23 @@ def _play(games: GameWriter, window: "Window", keyboard: HeldKeys, episode: Call
             in_dataset = True
             games.write(episode(game))
 
-    window.take_presses(), keyboard.next_frame()  # of the test
     try:
-        while not window.closed and "escape" not in (presses := window.take_presses()):
-            if not {"r", "space"}.isdisjoint(presses):
+        while not window.closed:
+            keys, presses = keyboard.next_frame()
+            if not window.focused:  # the keys are not ours
+                keyboard.forget()
+                keys, presses, text = 0, set(), "Paused: click here to continue"
+            if "esc" in presses:
+                break
+            if not presses.isdisjoint({"r", "space"}):
                 keep()
                 game, in_dataset = LiveGame(), False
-            if not window.focused:
-                keyboard.forget()
-            keys, text = keyboard.next_frame(), ""
             if game.over:
                 info = game.info
                 text = f"{info['outcome']}: {info['score']:.1f} m in {info['time']:.2f} s\nR: restart    Esc: done"
-            elif not window.focused:
-                text = "Paused: click here to continue"
-            elif not (keys or game.keys):
-                text = "Q, W, O, P to run"
-            else:
+            elif window.focused:
+                text = "" if keys or game.keys else "Q, W, O, P to run"
+            if not text:
                 game.advance(keys)
                 games.note(game.name, partial(episode, game))
                 if game.over:
@@ -137,8 +137,8 @@ def _play(games: GameWriter, window: "Window", keyboard: HeldKeys, episode: Call
 class Window:
     """A window with the picture of a game and a line of text.
 
-    closed: true once the window was closed. focused: true while it has the keyboard focus. presses: the keys that the
-    window system sent to it, repeats included. Raises BadInput if no window can be opened.
+    closed: true once the window was closed. focused: true while it has the keyboard focus. Raises BadInput if no window
+    can be opened.
     """
 
     def __init__(self, title: str) -> None:
@@ -153,7 +153,7 @@ class Window:
                 f"the game's window cannot be opened ({error}): it needs a desktop and tkinter (Debian: apt install "
                 f"python3-tk); install it, {ALTERNATIVE}"
             ) from None
-        self.closed, self.focused, self.presses = False, True, list[str]()
+        self.closed, self.focused = False, True
         self._drawing = Drawing()
         width, height = self._drawing.width, self._drawing.height
         root.title(title)
@@ -165,7 +165,6 @@ class Window:
             wraplength=width - 60,
         )  # fmt: skip
         root.protocol("WM_DELETE_WINDOW", self.close)
-        root.bind("<KeyPress>", lambda event: self.presses.append(event.keysym.lower()))
         root.bind("<FocusIn>", lambda _: setattr(self, "focused", True))
         root.bind("<FocusOut>", lambda _: setattr(self, "focused", False))
         self._root = root
@@ -187,11 +186,6 @@ class Window:
             self._text.place_forget()
         self.refresh()
 
-    def take_presses(self) -> list[str]:
-        """The keys that were pressed since the last call."""
-        presses, self.presses = self.presses, []
-        return presses
-
     def refresh(self) -> None:
         """Process the window system's pending events."""
         if not self.closed:
@@ -202,3 +196,55 @@ class Window:
         if not self.closed:
             self.closed = True
             self._root.destroy()
+
+
+class Keyboard:
+    """The keys that are held. `event` is called in pynput's thread, the rest in the game's."""
+
+    def __init__(self) -> None:
+        self._events: SimpleQueue[tuple[str, bool]] = SimpleQueue()
+        self._down: set[str] = set()
+
+    def event(self, name: str, down: bool) -> None:
+        """Note that a key went down or up; a held key may go down again and again."""
+        self._events.put((name, down))
+
+    def next_frame(self) -> tuple[int, set[str]]:
+        """The game's keys of the next frame, as bits, and the keys that went down since the last call.
+
+        A key that went down and up between two frames counts as held in the next one.
+        """
+        presses: set[str] = set()
+        while not self._events.empty():
+            name, down = self._events.get()
+            if not down:
+                self._down.discard(name)
+            elif name not in self._down:
+                self._down.add(name)
+                presses.add(name)
+        return sum(KEY_BITS.get(name, 0) for name in self._down | presses), presses
+
+    def forget(self) -> None:
+        """Assume that nothing is held."""
+        self._down.clear()
+
+
+def _listener(keys: Keyboard) -> Any:
+    """pynput's listener, which notes the keys; BadInput if it is impossible to listen."""
+    try:
+        from pynput import keyboard
+    except ModuleNotFoundError:
+        raise BadInput(
+            "source=keyboard needs pynput, which is not installed: pip install 'qwop[keyboard]' (on Linux it needs a C "
+            f"compiler), {ALTERNATIVE}"
+        ) from None
+    except ImportError as error:
+        raise BadInput(f"cannot listen to the keyboard ({str(error).splitlines()[0]}): {ADVICE}") from None
+    return keyboard.Listener(
+        on_press=lambda key: keys.event(_name_of(key), True), on_release=lambda key: keys.event(_name_of(key), False)
+    )
+
+
+def _name_of(key: Any) -> str:
+    """A letter in lower case, or the name of another key ('esc', 'space'), as pynput has it."""
+    return str(getattr(key, "char", None) or getattr(key, "name", None) or "").lower()
