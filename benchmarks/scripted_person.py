@@ -24,8 +24,7 @@ from qwop.envs.qwop.observations import observe_as
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
-from qwop.recorder.page.environment_game import Coach, EnvironmentGame
-from qwop.recorder.page.environment_source import coached_environment
+from qwop.recorder.page.environment_game import Coach, EnvironmentGame, coached_environment
 from qwop.recorder.page.messages import POLICY_ACTS
 from qwop.recorder.settings import RecorderPageSettings
 from qwop.recorder.source import Source, identity_of, next_game
@@ -252,7 +251,7 @@ def _episodes(
                 scripted.take_over()
             first = len(game.actions)
             while not game.over:
-                game.frame(scripted.frame())
+                game.advance([scripted.frame()])
             remaining -= len(game.actions) - first
             episode = game.episode()
             yield episode

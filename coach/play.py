@@ -15,7 +15,7 @@ from ..datasets.writer import DatasetWriter
 from ..policies.files import load_policy
 from ..recorder.game_writer import GameWriter, record_interrupted
 from ..recorder.main import open_source, record
-from ..recorder.page.environment_source import decisions_a_second
+from ..recorder.page.environment_game import decisions_a_second
 from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from .settings import CoachSettings
 

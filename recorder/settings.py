@@ -90,7 +90,7 @@ class EnvironmentPageSettings(PageSettings, PersonSettings):
     """You play any Gymnasium environment with discrete actions, on a page in your browser."""
 
     kind: Literal["environment"] = "environment"
-    opener: ClassVar = ".page.environment_source:open_environment"
+    opener: ClassVar = ".page.environment_game:open_environment"
     id: Annotated[EnvironmentId, Field(examples=["LunarLander-v3"])]
     """Id of the environment in Gymnasium's registry; a module that registers it when it is imported may stand in front,
     with a colon between."""
@@ -101,10 +101,8 @@ class EnvironmentPageSettings(PageSettings, PersonSettings):
     fps: Annotated[float, Field(gt=0, le=120)] | None = None
     """Decisions a second. null: as fast as the environment is meant to be shown, 30 at most."""
     actions: Mapping[str, Any] = Field(default_factory=dict)
-    """Actions by their keys: a character, a name such as ArrowLeft or Space, or several joined by +; each is what the
-    environment takes (2, or [0,1]) or its name. Empty: the environment's own keys."""
-    default_action: int | None = None
-    """Action while no key is down. null: the one that the environment names; without one, the game waits for a key."""
+    """Actions by their keys: a character, a name such as ArrowLeft or Space, several joined by +, or '' while no key is
+    down; each is what the environment takes (2, or [0,1]) or its name. Empty: the environment's own keys."""
 
     def check(self) -> None:
         super().check()

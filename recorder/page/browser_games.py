@@ -16,12 +16,11 @@ from ...datasets.folder import read_info
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.origin import Origin
 from ...datasets.schema import DatasetInfo, Episode
-from ...envs.names import ACTIONS
 from ...envs.qwop.session import GameStart
 from ..game_writer import GameWriter
 from ..settings import EnvironmentPageSettings, PageSettings, RecorderPageSettings
 from ..source import Source, info_for
-from .environment_source import open_environment
+from .environment_game import open_environment
 from .library import Library
 from .messages import Decision, Frames, Message, RefusedGame, encode
 from .server import RecorderServer, Send
@@ -40,7 +39,7 @@ def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
         lines, ghost = lines_of(settings, folder), "none"
         if lines is None:
             shared = {name: getattr(settings, name) for name in (*PageSettings.model_fields, "player", "epsilon")}
-            page = EnvironmentPageSettings(**shared, id="QWOP-v1", default_action=ACTIONS.index("none"))
+            page = EnvironmentPageSettings(**shared, id="QWOP-v1")
             return open_environment(page, folder, settings.max_idle_frames)
     elif ghost not in ("embedded", "best", "none"):
         if not read_info(Path(ghost)).environment.capabilities.keys:

@@ -23,7 +23,7 @@ from ...policies.policy import Policy, choose
 from ...policies.threads import use_one_thread
 from ..settings import RecorderPageSettings
 from ..source import identity_of, next_game, recorded_games
-from .environment_source import coached_environment
+from .environment_game import coached_environment
 from .messages import Decision, Line
 
 TOLERANCE = 1e-5

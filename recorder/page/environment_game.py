@@ -1,10 +1,15 @@
-"""A game of any Gymnasium environment on the page, which a person plays alone or takes over from a policy."""
+"""`source=environment`: games of any Gymnasium environment, which runs in this process and is shown on the page. A
+person plays them alone, or takes over from a policy."""
 
 import io
+import itertools
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,23 +17,103 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ...common.errors import BadInput, quoted
+from ...common.progress import plain_console
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.control import PERSON, POLICY, Branch, coached
 from ...datasets.exchange.imported import ImportDefaults, imported_episode
+from ...datasets.folder import require_same
 from ...datasets.origin import NO_ORIGIN
 from ...datasets.schema import DatasetInfo, Episode
-from ...envs.actions import Env
+from ...envs.actions import Env, action_names
+from ...envs.spec import EnvironmentSpec, interface_of
 from ..collector import facts_of_run
-from ..game_writer import new_name
-from ..source import Identity
-from .messages import NOBODY, POLICY_ACTS
+from ..game_writer import GameWriter, new_name
+from ..settings import EnvironmentPageSettings
+from ..source import Identity, Source, identity_of, next_game
+from .environment_keys import key_map
+from .library import Library
+from .messages import NOBODY, POLICY_ACTS, Keys, Message, Turn, encode, picture
+from .server import RecorderServer, Send
 
 if TYPE_CHECKING:
     from ...policies.policy import Policy  # which loads PyTorch
     from ...policies.state import ArrayState
 
-REPEATED = 50
-"""Decisions that are played twice to see if games can go back."""
+FASTEST = 30.0
+"""Default limit of decisions a second, however fast the environment is shown."""
+
+
+def open_environment(settings: EnvironmentPageSettings, folder: Path, max_idle_frames: int = 0) -> Source:
+    """Serve the page; the games played on it are recorded as they end. max_idle_frames: of games of QWOP.
+
+    BadInput for invalid settings, for an environment without discrete actions or pictures, for a policy of another one,
+    and if `folder` holds another dataset.
+    """
+    policy = _policy(settings)
+    spec = EnvironmentSpec(settings.id, settings.settings) if policy is None else coached_environment(policy)
+    if policy is None and spec.capabilities.keys:
+        raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
+    with ExitStack() as opened:
+        env = spec.make(render_mode="rgb_array", **({"max_idle_frames": max_idle_frames} if max_idle_frames else {}))
+        opened.callback(env.close)
+        info = DatasetInfo(spec, *interface_of(env.observation_space, env.action_space, str(spec)), action_names(env))
+        require_same(folder, info)
+        fps = settings.fps or decisions_a_second(env)
+        keys = key_map(env, settings.actions)
+        coach = None
+        if policy is not None:
+            file = str(settings.policy)
+            policy.require_fit(info.observation, info.actions, file, str(spec))
+            games = identity_of(settings, file)
+            coach = Coach(policy, games, itertools.count(next_game(folder, games)), max(1, round(settings.back * fps)))
+        with spec.refusing():
+            env.reset(seed=0)
+            env.render()
+        page = {
+            "environment": {
+                "id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(),
+                "waits": coach is None and keys.default is None,
+            },
+            "coach": coach and {"release": settings.release},
+        }  # fmt: skip
+        report = plain_console().print
+        new_game = partial(EnvironmentGame, env, keys.action, info, settings.player, settings.epsilon, report, coach)
+        session = partial(EnvironmentSession, new_game)
+        server = RecorderServer(Library(folder), session, lambda: page, settings.port, {}, environment=True)
+        opened.pop_all()
+    return server.source(info, settings.open, env.close)
+
+
+def _policy(settings: EnvironmentPageSettings) -> "Policy | None":
+    """The policy that is corrected; BadInput for one of another environment than the settings'."""
+    if settings.policy is None:
+        return None
+    from ...policies.files import load_policy
+    from ...policies.threads import use_one_thread
+
+    use_one_thread()
+    policy = load_policy(settings.policy)
+    spec = policy.environment
+    if spec.id != settings.id or settings.settings:
+        raise BadInput(
+            f"source.id={settings.id}: the policy {settings.policy} plays {spec}; give source.id={spec.id} without "
+            "source.settings"
+        )
+    return policy
+
+
+def coached_environment(policy: "Policy") -> EnvironmentSpec:
+    """The environment of a policy's games that a person corrects: of QWOP, at its own pace and without idle frames."""
+    own = policy.environment
+    if not own.capabilities.keys:
+        return own
+    return EnvironmentSpec(own.id, {k: v for k, v in own.settings.items() if k not in ("delay", "max_idle_frames")})
+
+
+def decisions_a_second(env: Env) -> float:
+    """Decisions a second that a person plays unless they set another number: as the environment is shown, `FASTEST` at
+    most."""
+    return min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
 
 
 @dataclass(frozen=True)
@@ -36,8 +121,7 @@ class Coach:
     """The policy of the games that a person corrects.
 
     games: identity of all of them, without the number. numbers: of games, and of lines that begin by going back; a
-    game's start and its draws follow from the seed and the number. back: decisions that one goes back at a time; with 0
-    a game cannot go back.
+    game's start and its draws follow from the seed and the number. back: decisions that one goes back at a time.
     """
 
     policy: "Policy"
@@ -96,7 +180,7 @@ class EnvironmentGame:
         self.actions: list[int] = []
         self.rewards: list[float] = []
         self._decisions: list[_Decision] = []
-        self.terminated = self.truncated = self._has_keys = self._in_dataset = False
+        self.terminated = self.truncated = self._in_dataset = False
         self._problem = ""
 
     @property
@@ -106,10 +190,8 @@ class EnvironmentGame:
 
     @property
     def to_record(self) -> bool:
-        """True if there is something to record: a person's game from the first key on, of a policy's game what no
-        episode has yet."""
-        own = self._has_own if self._coach else self._has_keys and bool(self.actions)
-        return own and not self._in_dataset
+        """True if there is something to record: decisions that no episode has."""
+        return self._has_own and not self._in_dataset
 
     @property
     def _has_own(self) -> bool:
@@ -141,41 +223,32 @@ class EnvironmentGame:
             return self._episode() if self.to_record else None
 
     def advance(self, keys: Sequence[int]) -> int:
-        """Play these frames, see `frame`, until the game is over; their number."""
-        frames = 0
-        for bits in keys:
+        """Play frames in which the person holds these keys (bits), or `POLICY_ACTS`, until the game is over; their
+        number. In a frame of `NOBODY` the game waits."""
+        for number, bits in enumerate(keys):
             if self.over:
-                break
-            frames += 1
-            self.frame(bits)
-        return frames
-
-    def frame(self, bits: int) -> None:
-        """Play a decision in which the person holds these keys (bits), or `POLICY_ACTS`, unless the game is over. In a
-        frame of `NOBODY` the game waits."""
-        if self.over or bits == NOBODY:
-            return
-        with self._lock:
-            self._has_keys = self._has_keys or bits > 0
-            try:
-                self._decide(bits)
-            except Exception as error:  # of any environment
-                self._fail(quoted(error, 300) or type(error).__name__)
+                return number
+            with self._lock:
+                try:
+                    self._decide(bits)
+                except Exception as error:  # of any environment
+                    self._fail(error)
+        return len(keys)
 
     def go_back(self) -> Episode | None:
         """Return to an earlier state; the line that is left, None if all of it is in an episode.
 
-        A game that cannot go back is over there, with all that was played.
+        The game is played again from its seed. One that is another game then is over, with all that was played.
         """
-        if self._coach is None or not self._coach.back or self._problem:
+        if self._coach is None or self._problem:
             return None
         with self._lock:
             place = max(len(self.actions) - self._coach.back, 0)
             own, line = self._has_own, self._episode() if self.to_record else None
             try:
-                self.replay(place)
-            except BadInput as error:
-                self._fail(str(error))
+                self._replay(place)
+            except Exception as error:  # of any environment
+                self._fail(error, ", so the game cannot go back")
                 return None
             if own:
                 assert self.number is not None
@@ -191,26 +264,22 @@ class EnvironmentGame:
             self.terminated = self.truncated = False
             return line
 
-    def replay(self, steps: int) -> None:
-        """Play the first decisions once more, from the same seed. BadInput if the environment gives another game."""
-        over = False
-        try:
-            same = np.array_equal(self._array(self.env.reset(seed=self._seed)[0]), self.observations[0])
-            for action, before in zip(self.actions[:steps], self.observations[1:], strict=False):
-                observation, _, terminated, truncated, _ = self.env.step(action)
-                same, over = same and np.array_equal(self._array(observation), before), terminated or truncated
-        except Exception as error:  # of any environment
-            why = f"{quoted(error, 200) or type(error).__name__}, so the game cannot go back"
-            raise BadInput(f"{self._info.environment.id}: {why}") from None
-        if not same or over != (self.over and steps == len(self.actions)):
-            raise BadInput(
-                f"{self._info.environment.id}: the same seed and actions give another game, so it cannot go back"
-            )
+    def _replay(self, steps: int) -> None:
+        """Play the first decisions once more; ValueError if the environment gives another game."""
+        observation, over = self.env.reset(seed=self._seed)[0], False
+        for step, before in enumerate(self.observations[: steps + 1]):
+            if over or not np.array_equal(self._array(observation), before):
+                raise ValueError("the same seed and actions give another game")
+            if step < steps:
+                observation, _, terminated, truncated, _ = self.env.step(self.actions[step])
+                over = terminated or truncated
 
     def _array(self, observation: Any) -> NDArray[Any]:
         return self._info.observation.array(observation)
 
     def _decide(self, bits: int) -> None:
+        if bits == NOBODY:
+            return
         if self._coach is None:
             if (action := self._meant(bits)) is not None:
                 self._step(action)
@@ -240,10 +309,10 @@ class EnvironmentGame:
         self.rewards.append(float(np.float32(reward)))
         self.terminated, self.truncated = terminated, truncated
 
-    def _fail(self, problem: str) -> None:
+    def _fail(self, error: Exception, so: str = "") -> None:
         """End the game because of its environment."""
-        self.truncated, self._problem = True, problem
-        self._report(f"{problem}; the game is kept up to the {len(self.actions)} decisions before")
+        self.truncated, self._problem = True, (quoted(error, 300) or type(error).__name__) + so
+        self._report(f"{self._problem}; the game is kept up to the {len(self.actions)} decisions before")
 
     def _episode(self) -> Episode:
         """The game as far as it was played, with the player's probabilities smoothed by ε."""
@@ -264,13 +333,57 @@ class EnvironmentGame:
         return coached(episode, actors, own, policy_probabilities=odds, branch=self.branch)
 
 
-def repeats_games(env: Env, info: DatasetInfo) -> bool:
-    """True if the same seed and actions give the same observations twice, so that its games can go back."""
-    game = EnvironmentGame(env, lambda action: action, info, "", 0)
-    for action in np.random.default_rng(0).integers(info.actions, size=REPEATED).tolist():
-        game.frame(action)
-    try:
-        game.replay(len(game.actions))
-    except BadInput:
-        return False
-    return True
+class EnvironmentSession:
+    """The games of one page, one after the other; a game that is left is recorded as far as it was played. new_game:
+    starts a game."""
+
+    def __init__(self, new_game: Callable[[], EnvironmentGame], send: Send, writer: GameWriter) -> None:
+        self._new_game, self._send, self._writer = new_game, send, writer
+        self._game: EnvironmentGame | None = None
+        """Also after its end, from which the person can go back."""
+        self._number, self._frames = -1, 0
+        """The page's number of the game, and the frames that were played under it."""
+
+    def receive(self, message: Message) -> None:
+        """Play on with the keys that the page sends, and send it the pictures."""
+        game = self._game
+        match message:
+            case Turn(type="start", game=number):
+                self.leave()
+                self._game = self._new_game()
+                self._number, self._frames = number, 0
+                self._show(self._game)
+            case Turn(game=number):
+                if game is not None:
+                    line = game.go_back()
+                    self._number, self._frames = number, 0
+                    self._show(game)
+                    if line is not None:
+                        self._writer.write(line)
+            case Keys(game=number, keys=keys):
+                if game is not None and number == self._number and not game.over:
+                    before = len(game.actions)
+                    self._frames += game.advance(keys)
+                    self._writer.note(game.name, game.so_far)
+                    self._show(game, len(game.actions) > before)
+            case _:
+                raise ValueError("not a message of this page")
+
+    def leave(self) -> None:
+        """Record the game as far as it was played."""
+        if self._game is not None:
+            self._record(self._game)
+
+    def _show(self, game: EnvironmentGame, changed: bool = True) -> None:
+        """Send what the page shows; then record a game that is over. changed: false if it has the picture."""
+        self._send(picture(self._number, self._frames, sum(game.rewards), game.picture() if changed else b""))
+        if game.over:
+            path = self._record(game)
+            self._send(encode(type="ended", game=self._number, name=path and path.stem, **game.result()))
+
+    def _record(self, game: EnvironmentGame) -> Path | None:
+        """Write a game as far as it was played; its path, None if there is nothing to record."""
+        if game.to_record:
+            return self._writer.write(game.episode())
+        self._writer.forget(game.name)
+        return None

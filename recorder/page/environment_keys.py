@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gymnasium.spaces import MultiBinary
-
 from ...common.errors import BadInput, quoted
-from ...envs.actions import Env, Space, action_at, action_names, answer_of, index_of_action, taken_actions
+from ...envs.actions import Env, action_at, action_names, answer_of, index_of_action, taken_actions
 from .messages import MOST_KEYS
-
-MOST_DIGITS = 10
-"""Actions, or entries of a `MultiBinary`, that the digits 0 to 9 are enough for."""
 
 MOST_HELP = 8
 """Combinations of keys that the page lists; of more it lists the single keys."""
@@ -34,8 +29,8 @@ WELL_KNOWN: Mapping[str, Mapping[str, int]] = {
 }
 """Keys of Gymnasium's environments that do not name any, by their names without the version; '' is no key."""
 
-NO_OPERATION = "NOOP"
-"""The name of doing nothing in Atari's games: the action while no key is down."""
+NO_OPERATION = ("NOOP", "none")
+"""Names of doing nothing, in Atari's games and in QWOP: the action while no key is down."""
 
 _CODES = {
     13: "Enter", 32: "Space",
@@ -75,82 +70,67 @@ class KeyMap:
         ]
 
 
-def key_map(env: Env, actions: int, setting: Mapping[str, Any], default: int | None) -> KeyMap:
-    """The keys of an environment with this number of actions.
+def key_map(env: Env, setting: Mapping[str, Any]) -> KeyMap:
+    """The keys of an environment.
 
-    setting: `source.actions`, keys joined by + to actions as the environment takes them, or to their names; empty: the
-    environment's own keys, those of a well-known environment, or the digits. default: `source.default_action`. BadInput
-    for an unknown key or action.
+    setting: `source.actions`, keys joined by + ('' is no key) to actions as the environment takes them, or to their
+    names; empty: the environment's own keys, those of a well-known environment, or the digits. BadInput for an unknown
+    key or action.
     """
     names, space = action_names(env) or (), taken_actions(env)
-    table = {frozenset(_named(key) for key in keys.split("+")): action for keys, action in setting.items()}
-    table = table or _of_environment(env, actions)
+    own = None if setting else answer_of(env, "get_keys_to_action")
+    if own is None:
+        usual = setting or _usual(env)
+        table = {frozenset(_of_name(key) for key in keys.split("+") if key): usual[keys] for keys in usual}
+    elif isinstance(own, Mapping):
+        several = (str, tuple, list)  # as Gymnasium's `play` takes them; else one code
+        table = {frozenset(map(_of_code, keys if isinstance(keys, several) else (keys,))): own[keys] for keys in own}
+    else:
+        raise BadInput(f"get_keys_to_action gives {quoted(own)}, expected actions by their keys; set source.actions")
     meant: dict[frozenset[str], int] = {}
     for combination, action in table.items():
-        name = "+".join(sorted(combination)) or "no key"
-        meant[combination] = _index(action, names, space, f"source.actions: {name} is {quoted(action)}")
-        if own := combination.intersection(PAGE_KEYS):
-            raise BadInput(f"source.actions: {min(own)} is a key of the page itself; choose another")
-    idle = meant.pop(frozenset(), names.index(NO_OPERATION) if NO_OPERATION in names else None)
-    if default is not None:
-        idle = _index(default, names, space, f"source.default_action={default}")
-    keymap = KeyMap(meant, idle, names)
+        if page := combination.intersection(PAGE_KEYS):
+            raise BadInput(f"source.actions: {min(page)} is a key of the page itself; choose another")
+        name = getattr(action, "name", action)  # of an enumeration, as Atari's games have other numbers
+        number = names.index(name) if isinstance(name, str) and name in names else index_of_action(space, action)
+        if number is None:
+            keys, one = "+".join(sorted(combination)) or "no key", f" or one of {list(names)}" if names else ""
+            raise BadInput(f"source.actions: {keys} is {quoted(action)}, expected an action of {space}{one}")
+        meant[combination] = number
+    idle = next((names.index(name) for name in NO_OPERATION if name in names), None)
+    keymap = KeyMap(meant, meant.pop(frozenset(), idle), names)
     if not 1 <= len(keymap.keys) <= MOST_KEYS:
         raise BadInput(f"source.actions: {len(keymap.keys)} keys, expected from 1 to {MOST_KEYS}")
     return keymap
 
 
-def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
-    id = "" if env.spec is None else env.spec.name
-    if (table := answer_of(env, "get_keys_to_action")) is not None:
-        if not isinstance(table, Mapping):
-            answer = quoted(table)
-            raise BadInput(f"environment {id}: get_keys_to_action gives {answer}, expected actions by their keys")
-        several = (str, tuple, list)  # as Gymnasium's `play` takes them; else one code
-        combinations = [one if isinstance(one, several) else (one,) for one in table]
-        return {frozenset(map(_decoded, keys)): table[one] for keys, one in zip(combinations, table, strict=True)}
+def _usual(env: Env) -> Mapping[str, Any]:
+    """Keys of an environment that names none: of a well-known one, or the digits."""
+    id, count = "" if env.spec is None else env.spec.name, int(env.action_space.n)  # type: ignore[attr-defined]
     if id in WELL_KNOWN:
-        return {frozenset([key] if key else []): action for key, action in WELL_KNOWN[id].items()}
-    space = taken_actions(env)
-    if isinstance(space, MultiBinary) and actions <= 2**MOST_DIGITS:
-        # Key i holds entry i down, so that keys combine as they do on a keyboard.
-        sets = range(actions)
-        return {frozenset(str(i) for i in range(MOST_DIGITS) if bits >> i & 1): action_at(space, bits) for bits in sets}
-    if actions > MOST_DIGITS:
+        return WELL_KNOWN[id]
+    if count > 10:
         raise BadInput(
-            f"source.actions is empty: {id} has {actions} actions and does not name their keys; name some, such as "
+            f"source.actions is empty: {id} has {count} actions and does not name their keys; name some, such as "
             "source.actions='{ArrowLeft: 0, ArrowRight: 1}'"
         )
-    return {frozenset([str(index)]): action_at(space, index) for index in range(actions)}
+    return {str(index): action_at(taken_actions(env), index) for index in range(count)}
 
 
-def _index(action: Any, names: tuple[str, ...], space: Space, subject: str) -> int:
-    """Number of an action that the environment takes, or of its name; BadInput, which begins with the `subject`.
-
-    A member of an enumeration counts by its name, as Atari's games have other numbers.
-    """
-    name = getattr(action, "name", action)
-    if isinstance(name, str) and name in names:
-        return names.index(name)
-    number = index_of_action(space, action)
-    if number is None:
-        raise BadInput(f"{subject}, expected an action of {space}{f' or one of {list(names)}' if names else ''}")
-    return number
-
-
-def _decoded(key: Any) -> str:
+def _of_code(key: Any) -> str:
+    """A key as environments name it for pygame: its character, or its code."""
     code = ord(key) if isinstance(key, str) and len(key) == 1 else key
     if not isinstance(code, int) or (code not in _CODES and not 32 < code < 127):
-        label = f"key code {code}" if isinstance(code, int) else f"the key {quoted(key)}"
-        raise BadInput(f"the environment names {label}, which is not known here: set source.actions")
+        raise BadInput(f"the environment names the key {quoted(key)}, which is not known here: set source.actions")
     return _CODES.get(code) or chr(code).lower()
 
 
-def _named(key: str) -> str:
+def _of_name(key: str) -> str:
+    """A key as `source.actions` names it."""
     key = key.strip()
-    if len(key) == 1:
-        return key.lower()
-    for name in NAMED_KEYS:
-        if name.lower() == key.lower():
-            return name
-    raise BadInput(f"source.actions: {quoted(key)} is no key; expected a character or one of {', '.join(NAMED_KEYS)}")
+    named = [name for name in NAMED_KEYS if name.lower() == key.lower()] or [key.lower()][: len(key) == 1]
+    if not named:
+        raise BadInput(
+            f"source.actions: {quoted(key)} is no key; expected a character or one of {', '.join(NAMED_KEYS)}"
+        )
+    return named[0]

@@ -31,7 +31,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     info = DatasetInfo(SPEC, ObservationSpec((2, 36, 36), "uint8"), 4)
     writer = DatasetWriter(tmp_path_factory.mktemp("atari") / "games", info)
     for _ in range(2):
-        game = EnvironmentGame(env, key_map(env, info.actions, {}, None).action, info, "me", 0.05)
+        game = EnvironmentGame(env, key_map(env, {}).action, info, "me", 0.05)
         game.advance([FIRE] * 3 + [LEFT] * 20)
         assert game.over
         writer.write(game.episode())

@@ -39,7 +39,7 @@ def play(games: int, folder: Path) -> None:
     spec = EnvironmentSpec(ID)
     env = spec.make(render_mode="rgb_array")
     info = DatasetInfo(spec, *spec.interface(), action_names=action_names(env))
-    keys = key_map(env, info.actions, {}, None)
+    keys = key_map(env, {})
     writer = DatasetWriter(folder, info)
     for _ in range(games):
         game = EnvironmentGame(env, keys.action, info, "me", 0.05)

@@ -165,7 +165,7 @@ export class Coach {
   }
 
   constructor(settings, policy) {
-    Object.assign(this, { settings, policy, count: 0, current: null, light: new Light(settings, "S") });
+    Object.assign(this, { settings, policy, count: 0, current: null, light: new Light("S") });
     document.head.append(element("link", "", { rel: "stylesheet", href: "coach.css" }));
   }
 

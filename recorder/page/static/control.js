@@ -55,8 +55,8 @@ export const welcome = ({ release }) => [
 ];
 
 export class Light {
-  // settings: back (0: cannot go back). slow: the key of slow motion.
-  constructor({ back }, slow) {
+  // slow: the key of slow motion.
+  constructor(slow) {
     this.who = element("div", "", { id: "who" });
     this.speed = element("div", "", { id: "speed" });
     this.slower = 1; // the length of a frame, of the game's
@@ -66,7 +66,7 @@ export class Light {
     document.body.classList.add("coached");
     const buttons = element("span", "", { id: "coach-keys" });
     const all = [["back", "Backspace", "go back"], ["handOver", "T", "hand over"], ["slow", slow, "slow motion"]];
-    buttons.append(...all.slice(back ? 0 : 1).map(footerButton));
+    buttons.append(...all.map(footerButton));
     document.querySelector("footer").prepend(buttons);
     this.show({ person: false, waiting: false });
   }

@@ -107,7 +107,7 @@ $("choices").before(help);
 
 const bits = Object.fromEntries(environment.keys.map((key, index) => [nameIn(key), 1 << index]));
 const keyboard = new Keyboard(window, bits);
-const light = coach && new Light(coach, "M");
+const light = coach && new Light("M");
 const view = new View(null);
 const list = new List({ discard });
 let games = [];
@@ -215,7 +215,7 @@ function over() {
   const { outcome, total, steps, problem, name, discarded } = ended;
   const title = `${problem || (outcome === "terminated" ? "Game over" : "Time is up")}: return ${total.toFixed(1)} in ${steps} steps`;
   const choices = [[name ? "Keep and play again (R)" : "Play again (R)", begin, true]];
-  if (coach?.back && !discarded) choices.push(["Go back (Backspace)", goBack]);
+  if (coach && !discarded) choices.push(["Go back (Backspace)", goBack]);
   if (name) choices.push(["Discard (X)", () => discard({ file: name })]);
   card(title, name ? `Recorded as game ${numberOf(name)}.` : discarded ? "Discarded." : "Not recorded.", choices);
 }
@@ -229,7 +229,7 @@ function pause() {
 }
 
 const coaching = coach && {
-  back: () => { if (coach.back && (["playing", "paused"].includes(state()) || (state() === "over" && !ended.discarded))) goBack(); },
+  back: () => { if (["playing", "paused"].includes(state()) || (state() === "over" && !ended.discarded)) goBack(); },
   handOver: () => { if (state() === "playing" && !game.live?.over) game.control.handOver(keyboard.mask); },
   slow: () => { light.slow(); game.live?.setFrame(performance.now(), frameLength()); },
 };
