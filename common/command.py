@@ -16,7 +16,6 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
@@ -24,12 +23,12 @@ from pydantic import BaseModel
 
 from .ends import EXIT_INTERRUPTED, one_line_end
 from .errors import BadInput, naming, quoted
-from .files import require_writable_folder, with_home
+from .files import with_home
 from .imports import import_from_line
 from .reading import MEGABYTE, parse_yaml, read_text
 from .run_folder import to_yaml
-from .schema import Entries, Files, Output, Setting, nearest, options_of, places, schema
-from .settings import Missing, NoSuchSetting, Settings, read
+from .schema import Entries, Files, Setting, nearest, options_of, places, schema
+from .settings import NoSuchSetting, Settings, read
 
 S = TypeVar("S", bound=Settings)
 
@@ -101,17 +100,13 @@ class Command(Generic[S]):
             elif PRINT in sys.argv[1:]:
                 print(to_yaml(self.read(words)), end="")
             else:
-                settings = self.read(words)
-                require_writable(settings)
-                self.run(settings)
+                self.run(self.read(words))
 
     def read(self, words: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
         node = self.compose(words)
         try:
             return read(self.settings, node).with_words(words)
-        except Missing:
-            raise
         except BadInput as error:
             values = {name.lstrip("+"): value for name, _, value in (word.partition("=") for word in words)}
             path = values.get(str(error).partition(".")[0], "")  # of the group's file
@@ -222,13 +217,6 @@ def run_script(program: str, main: Callable[[], None], needs: Sequence[str], ext
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def require_writable(settings: Settings) -> None:
-    """Raise BadInput unless the command can write its folders."""
-    for name, one in schema(type(settings)).items():
-        if one.of(Output) and (folder := getattr(settings, name)) is not None:
-            require_writable_folder(Path(folder), name)
-
-
 def version_line() -> str:
     """The version that `--version` prints."""
     return f"qwop {version('qwop')}"
@@ -239,34 +227,17 @@ def put(cls: type[BaseModel], node: dict[str, Any], name: str, text: str, *, new
 
     NoSuchSetting for the name of an entry that is none.
     """
-    try:
-        value = inside = value_of(text, _setting_at(cls, name.split("."), node, new=new))
-    except LookupError:
-        raise NoSuchSetting(name, [*places(cls, node)]) from None
+    settings, place = dict(places(cls, node)), name
+    while place and place not in settings:
+        place = place.rpartition(".")[0]
+    one = settings.get(place)
+    if place != name and not new and one is not None and one.of(Entries) is not None:
+        raise NoSuchSetting(name, [*settings])
+    value = inside = value_of(text, one)
     for part in reversed(name.split(".")):
         inside = {part: inside}
     merge(node, inside)
     return value
-
-
-def _setting_at(cls: type[BaseModel], parts: list[str], node: Any, *, new: bool) -> Setting | None:
-    """The setting with this name, of which these are the parts; None where there is none, or its name is free.
-
-    Of a group it is that of the first option which has such a setting, the chosen one if it does. new: an entry may
-    have any name. LookupError for another one.
-    """
-    one = schema(cls).get(parts[0])
-    if one is None or len(parts) == 1:
-        return one
-    value = node.get(parts[0]) if isinstance(node, Mapping) else None
-    if (entries := one.of(Entries)) is not None:
-        names = value if isinstance(value, Mapping) else {}
-        if parts[1] not in names and not new:
-            raise LookupError(parts[1])
-        return _setting_at(entries.cls, parts[2:], names.get(parts[1]), new=True) if parts[2:] else None
-    inside = [each for each in (one.within(value or {}), *one.options.values()) if each is not None]
-    several = (_setting_at(each, parts[1:], value, new=new) for each in inside)
-    return next((each for each in several if each is not None), None if inside else one)
 
 
 def value_of(text: str, setting: Setting | None) -> Any:

@@ -1,7 +1,6 @@
 """`--help` of a command: every setting of the chosen options, with its value, sentence and permitted values."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from rich.text import Text
 from .errors import quoted
 from .imports import HELP, SETTING
 from .schema import Entries, Setting, dotted, options_of, schema
-from .settings import Missing, Settings
+from .settings import Settings
 
 if TYPE_CHECKING:
     from .command import Command
@@ -30,7 +29,7 @@ PLAIN = ("true or false", "a number", "a text", "a list of numbers", "a list of 
 
 
 def print_help(command: "Command[Any]", words: Sequence[str], console: Console | None = None) -> None:
-    """Print the command's help for the options that a command line chooses. BadInput for a wrong line."""
+    """Print the command's help for the options that a command line chooses, with its settings, right or wrong."""
     console = console or Console()
     console.width = min(console.width, WIDEST)
     console.print(Group(*_page(command, words)), highlight=False)
@@ -47,8 +46,6 @@ def sentences(cls: type[BaseModel]) -> Mapping[str, str]:
 
 def _page(command: "Command[Any]", words: Sequence[str]) -> Iterator[RenderableType]:
     node = command.compose(words)
-    with suppress(Missing):
-        command.read(words)
     yield Text(command.about)
     yield _heading("Examples")
     for line, what in command.examples:

@@ -28,11 +28,6 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Output:
-    """Metadata of a setting: a folder that the command writes, which is tried before any work."""
-
-
-@dataclass(frozen=True)
 class Files:
     """Metadata of a group whose options are the files of `conf/<its name>`, or a file of the user's own.
 
@@ -153,17 +148,18 @@ def options_of(group: Setting) -> list[str]:
     return sorted({*group.options, *files})
 
 
-def places(cls: type[BaseModel], node: Any, place: str = "") -> Iterator[str]:
-    """The names of all settings in plain data: those of the options in it, and of each entry."""
+def places(cls: type[BaseModel], node: Any, place: str = "") -> Iterator[tuple[str, Setting | None]]:
+    """The settings in plain data or an object, by name: those of the options in it, and of each entry; None for an
+    entry itself."""
     for name, one in schema(cls).items():
         here = dotted(place, name)
         value = node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
-        yield here
+        yield here, one
         if (inner := one.within(value if value is not None else {})) is not None:
             yield from places(inner, value, here)
         elif (entries := one.of(Entries)) is not None and isinstance(value, Mapping):
             for entry, settings in value.items():
-                yield dotted(here, str(entry))
+                yield dotted(here, str(entry)), None
                 yield from places(entries.cls, settings, dotted(here, str(entry)))
 
 

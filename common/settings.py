@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from .errors import BadInput, naming, one_of, quoted
 from .schema import Expected as Expected
-from .schema import Files, Output, dotted, no_such_setting, options_of, places, schema
+from .schema import Files, dotted, no_such_setting, options_of, places, schema
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ Several = Annotated[tuple[T, ...], Field(min_length=1)]
 """One value or more, a list in brackets on the command line."""
 HomePath = Annotated[str, AfterValidator(os.path.expanduser)]
 """A file or folder; a leading ~ is the home folder."""
-OutFolder = Annotated[str, AfterValidator(os.path.expanduser), Output()]
+OutFolder = HomePath
 """A folder that the command writes."""
 
 
@@ -48,10 +48,6 @@ class NoSuchSetting(BadInput):
     def __init__(self, place: str, names: Sequence[str]) -> None:
         super().__init__(no_such_setting(place, names))
         self.place, self.names = place, tuple(names)
-
-
-class Missing(BadInput):
-    """A setting that is required and not set."""
 
 
 class Settings(BaseModel):
@@ -184,23 +180,22 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
         if group and owners:
             chosen_by = cls.leaders.get(group.name, group.name)
             return BadInput(f"{here}: a setting of {chosen_by}={one_of(owners)}, which is not chosen")
-        return NoSuchSetting(here, [*places(cls, node, place)])
+        return NoSuchSetting(here, [*dict(places(cls, node, place))])
     if isinstance(why, NoSuchSetting):
-        names = [*(dotted(here, one) for one in why.names), *places(cls, node, place)]
+        names = [*(dotted(here, one) for one in why.names), *dict(places(cls, node, place))]
         return NoSuchSetting(dotted(here, why.place), names)
     if isinstance(why, BadInput):
         name, text = (f"{here}={quoted(value)}" if str(why)[:1] == ":" else here), str(why)
-        kind = Missing if isinstance(why, Missing) else BadInput
-        return kind(f"{name}{text}" if text[:1] in (":", "=") else dotted(here, text))
+        return BadInput(f"{name}{text}" if text[:1] in (":", "=") else dotted(here, text))
     if one is None:
         return BadInput(f"{here}={quoted(value)}: {first['msg']}")
     if (files := one.of(Files)) is not None and value is None:
         choices = f"such as {here}={files.example} (there are {', '.join(options_of(one))})"
         more = f"; or {files.otherwise}" if files.otherwise else ""
-        return Missing(f"no {here}: choose one, {choices}, or a file of your own, {here}=path/to/mine.yaml{more}")
+        return BadInput(f"no {here}: choose one, {choices}, or a file of your own, {here}=path/to/mine.yaml{more}")
     if first["type"] == "missing":
         such = f", such as {here}={quoted(one.info.examples[0])}" if one.info.examples else ""
-        return Missing(f"{here} is not set: expected {one.in_words}{such}")
+        return BadInput(f"{here} is not set: expected {one.in_words}{such}")
     if first["type"] == "union_tag_invalid":
         return BadInput(f"{here}.{one.tag}={quoted(value[one.tag])}: expected {one_of([*one.options])}")
     words = "" if one.info.is_required() or one.nested or one.options else f" (default: {quoted(one.default)})"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ..common.errors import BadInput
-from ..common.settings import HomePath, Missing, OutFolder, Settings, Share, Whole
+from ..common.settings import HomePath, OutFolder, Settings, Share, Whole
 from ..common.shared_settings import LONGEST_IDLE, IdleFrames, PolicysEnvironment, Seed
 from ..envs.original.page import PageSettings
 from .settings import EvaluationSettings
@@ -46,7 +46,7 @@ class EvaluateSettings(CommandGamesSettings):
         if self.policy and self.keys:
             raise BadInput(f"policy={self.policy} and keys={self.keys}: expected one of them")
         if not self.policy and not self.keys:
-            raise Missing(
+            raise BadInput(
                 "policy is not set: expected a policy's file, such as policy=runs/finetune/policy.safetensors"
             )
 
@@ -93,7 +93,6 @@ class WatchSettings(Settings):
         sources = [name for name in ("dataset", "keys", "policy") if getattr(self, name) is not None]
         if len(sources) != 1:
             fault = " and ".join(f"{name}={getattr(self, name)}" for name in sources) or "dataset is not set"
-            kind = BadInput if sources else Missing
-            raise kind(f"{fault}: expected one of dataset, keys and policy, such as dataset=data/me")
+            raise BadInput(f"{fault}: expected one of dataset, keys and policy, such as dataset=data/me")
         if self.out is not None and Path(self.out).suffix not in (PAGE, FILM):
             raise BadInput(f"out={self.out}: expected the name of a page ({PAGE}) or of a film ({FILM})")

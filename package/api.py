@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from . import commands
-from .common.command import Command, require_writable
+from .common.command import Command
 from .common.errors import BadInput
 from .common.progress import plain_console
 from .common.run_folder import REPORT, override
@@ -209,11 +209,8 @@ def evaluate(
 
 
 def read_settings(command: Command[S], arguments: Mapping[str, Any]) -> S:
-    """The checked settings of a command, from keyword arguments; BadInput for wrong ones and unwritable folders."""
-    words = [word for name, value in arguments.items() for word in _words(name, value, command.settings)]
-    settings = command.read(words)
-    require_writable(settings)
-    return settings
+    """The checked settings of a command, from keyword arguments; BadInput for wrong ones."""
+    return command.read([word for name, value in arguments.items() for word in _words(name, value, command.settings)])
 
 
 def _words(name: str, value: Any, settings: type[Settings]) -> Iterator[str]:

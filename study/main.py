@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import BadInput
-from ..common.files import beside
+from ..common.files import beside, require_writable_folder
 from ..common.folder_lock import claimed, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_same
@@ -41,6 +41,7 @@ def run(settings: StudyCommandSettings) -> None:
     plan, out = settings.study, Path(settings.out)
     play = CommandRun(COMMANDS[plan.command], plan.settings or (), plan.objective)
     play.check(plan.space)
+    require_writable_folder(out, "out")
     out.mkdir(parents=True, exist_ok=True)
     if links := [path for name in FOLDERS if (path := out / name).is_symlink()]:
         raise BadInput(f"{links[0]}: a link, behind which nothing is written; give another out")

@@ -5,12 +5,11 @@ to say nothing on stdout, and to leave the folder as it was.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
-from qwop.common.schema import Output, Setting, dotted, schema
-from qwop.common.settings import Settings
+from qwop.common.schema import places, schema
 
 from .children import Child, command, main_of
 
@@ -70,12 +69,14 @@ class Lines:
 
     def _mistake(self, draw: random.Random, main: Any, right: Sequence[str]) -> tuple[str, str]:
         """A kind of mistake, and the word with it."""
-        settings = [one for one in _settings(main.read(right)) if f"{one[0]}=" not in " ".join(right)]
+        read = main.read(right)
+        every = [(place, one) for place, one in places(type(read), read) if one and not (one.options or one.nested)]
+        settings = [one for one in every if f"{one[0]}=" not in " ".join(right)]
         place, one = draw.choice(settings or [("dataset", schema(main.settings)["dataset"])])
         kind = draw.choice(("broken", "name", "value", "value", "folder", "option"))
         if kind == "value" and (one.kind in (int, float, bool) or get_origin(one.kind) is Literal):
             return kind, f"{place}={draw.choice(NO_NUMBER)}"
-        if kind == "folder" and (folders := [place for place, one in settings if one.of(Output)]):
+        if kind == "folder" and (folders := [place for place, one in settings if place == "out"]):
             return kind, f"{draw.choice(folders)}=file/inside"
         if kind == "option" and main.groups:
             return kind, f"{draw.choice([*main.groups])}=nonsense"
@@ -86,13 +87,3 @@ class Lines:
 
     def _contents(self) -> list[tuple[str, int]]:
         return sorted((str(path), path.stat().st_mtime_ns) for path in self.folder.rglob("*"))
-
-
-def _settings(settings: Settings, place: str = "") -> Iterator[tuple[str, Setting]]:
-    """The place and declaration of every setting."""
-    for name, one in schema(type(settings)).items():
-        inner = getattr(settings, name)
-        if isinstance(inner, Settings):
-            yield from _settings(inner, dotted(place, name))
-        elif name not in ("kind", "name"):
-            yield dotted(place, name), one

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import reduce
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from qwop.commands import COMMANDS, finetune
 from qwop.common import imports
 from qwop.common.command import Command
 from qwop.common.help import print_help, sentences
-from qwop.common.schema import Output, Setting, dotted, schema
+from qwop.common.schema import Setting, places, schema
 from qwop.common.settings import Settings, read, to_plain
 from qwop.finetune.agents.registry import ALGORITHMS
 from rich.console import Console
@@ -51,14 +52,13 @@ def test_the_settings_of_a_line_come_back_unchanged(command: Command[Any], line:
     assert read(command.settings, to_plain(settings)) == settings
 
 
-def every_setting(settings: Settings, place: str = "") -> Iterator[tuple[str, Setting, str]]:
+def every_setting(settings: Settings) -> Iterator[tuple[str, Setting, str]]:
     """The place, declaration and sentence of every setting."""
-    for name, one in schema(type(settings)).items():
-        here, inner = dotted(place, name), getattr(settings, name)
-        if isinstance(inner, Settings):
-            yield from every_setting(inner, here)
-        elif name not in ("kind", "name"):
-            yield here, one, sentences(type(settings))[name]
+    for place, one in places(type(settings), settings):
+        *groups, name = place.split(".")
+        holder = reduce(getattr, groups, settings)
+        if one is not None and holder is not None and not (one.options or one.nested or name in ("kind", "name")):
+            yield place, one, sentences(type(holder))[name]
 
 
 @lines
@@ -87,7 +87,7 @@ def test_a_setting_that_is_a_path_takes_a_tilde_for_the_home_folder(
         if sentence.startswith(("Folder", "New folder", "File ", "Path", "Local copy", "Program", "Datasets")):
             several = "tuple" in str(one.kind)
             assert one.metadata or several, place
-            assert one.of(Output) or "expanduser" in str((*one.metadata, one.kind)), place
+            assert "expanduser" in str((*one.metadata, one.kind)), place
 
 
 def test_hydra_takes_no_text_for_the_option_of_a_folder() -> None:
