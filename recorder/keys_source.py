@@ -9,9 +9,8 @@ from ..common.errors import BadInput
 from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..envs.qwop.keys_file import LARGEST_FILE, game_of, read_lines
-from .published_source import find_files
 from .settings import ME, KeysSettings
-from .source import Source, info_for, require_new
+from .source import Source, find_files, info_for, require_new
 
 EXPECTED = "expected files of keys, or zips of them, such as those that qwop-play saves"
 

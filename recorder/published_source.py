@@ -1,25 +1,77 @@
-"""`source=import`: published recordings as episodes."""
+"""`source=import`: published recordings as episodes of one convention: x relative to the torso, shaped reward, whole
+game frames.
 
-import os
-from collections.abc import Iterator, Sequence
-from glob import glob
+The published files follow one of two conventions: absolute x with the change of the score as the reward, or x relative
+to the torso with the shaped reward. The numbers decide which; the file's name is not used.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, starmap
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..common.errors import BadInput, naming
+from ..common.npz import read_arrays
+from ..common.reading import MEGABYTE
 from ..datasets.behaviour_probabilities import SMOOTHED
 from ..datasets.exchange.imported import ImportDefaults, imported_episode
 from ..datasets.origin import Origin
 from ..datasets.reconstruction.samples import write_samples
 from ..datasets.schema import DatasetInfo, Episode, mu_in_words
-from ..envs.names import ACTIONS, FEATURES
+from ..envs.names import ACTIONS, FEATURES, FRAMES_A_SECOND
+from ..envs.qwop.motion import FRAME_SECONDS, START_X
+from ..envs.qwop.rewards import rewards_along
 from ..envs.spec import EnvironmentSpec, ObservationSpec
-from .expert_file import EXPECTED, ExpertFile, read_expert_file
-from .published_conversion import Converted, convert
 from .settings import ImportSettings
-from .source import Source, require_new
+from .source import Source, find_files, require_new
+
+ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")
+
+EXPECTED = "expected an expert file of stable-baselines (.npz), such as a published recording"
+
+LARGEST = 256 * MEGABYTE
+"""Bytes of a recording, at most; the published ones have a few megabytes."""
+
+RETURN_TOLERANCE = 1e-3
+"""Largest difference between the sum of a game's rewards and its return, summed in another order and precision."""
 
 OBSERVATION_LAG = 1
 """Frames by which the observations of the published recordings lag the physics."""
+
+CLOCK_SECONDS = 1 / FRAMES_A_SECOND
+"""Time step of the game's clock in one frame."""
+
+JUMP_LINE = 989.0
+"""Position of the jump, in units. Beyond it a runner who is still upright can only end the game by landing."""
+
+LOW = 3.5
+"""Units below the origin. A head or an arm lower than this in the last recorded row hits the track within the decision
+that is missing. In the published files every fall has at least 4.5, every landing at most 2.5."""
+
+TIME_LIMIT = 119.0
+"""Seconds. The recordings were cut at 120 s of the game's clock, which the estimated frames give to about 1 %."""
+
+AGREEMENT = 0.2
+"""Largest mean difference between the recorded Δx and Δx by the velocities, as a fraction of the latter. The published
+files have 0.04 to 0.05; a reward of 2·Δx mistaken for the shaped one would have about 1."""
+
+SLOW = 0.5
+"""Units per decision. Smallest denominator of that fraction: contacts alone shake a standing body by hundredths."""
+
+STILL = 1e-4
+"""Units. A smaller Δx may be rounding error, of float32 in a file or in the sum of the penalties."""
+
+_COLUMN = {name: column for column, name in enumerate(FEATURES)}
+_X = np.array([column for name, column in _COLUMN.items() if name.endswith(".position_x")])
+_Y, _VX, _VY = _X + 1, _X - 2, _X - 1
+_TORSO_X, _TORSO_Y, _TORSO_VX = (_COLUMN[f"torso.{number}"] for number in ("position_x", "position_y", "velocity_x"))
+_KNEES = [_COLUMN["joint.leftKnee"], _COLUMN["joint.rightKnee"]]
+_FALLS = [_COLUMN[f"{body}.position_y"] for body in ("head", "leftArm", "rightArm", "leftForearm", "rightForearm")]
 
 
 def open_import(settings: ImportSettings, folder: Path) -> Source:
@@ -28,78 +80,257 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     Raises BadInput for a file that is not a published recording, whose decisions differ in length from the other
     files', or that `folder` already contains.
     """
-    paths = find_files(settings.files)
+    paths = find_files(settings.files, "demos/kuro_try1.npz", EXPECTED)
     recordings = [read_expert_file(path) for path in paths]
     require_new(paths, [recording.digest for recording in recordings], folder)
-    converted = []
+    converted, lengths, notes = [], [], []
     for path, recording in zip(paths, recordings, strict=True):
         with naming(path):
-            converted.append(convert(recording))
-    frames = _common_frames(paths, converted)
+            games, more = convert(recording)
+        converted.append(games)
+        lengths.append(max(1, round(frames_per_decision(games))))
+        notes += [f"{path.name}: {note}" for note in more]
+        if lengths[-1] != lengths[0]:
+            raise BadInput(
+                f"{path}: its decisions last {lengths[-1]} game frames, those of {paths[0].name} {lengths[0]}; import "
+                "them into separate datasets"
+            )
     spec = EnvironmentSpec(
-        "QWOP-v1", {"frames_per_step": frames, "reward": "shaped", "observation_lag": OBSERVATION_LAG}
+        "QWOP-v1", {"frames_per_step": lengths[0], "reward": "shaped", "observation_lag": OBSERVATION_LAG}
     )
-    notes = [f"{path.name}: {note}" for path, file in zip(paths, converted, strict=True) for note in file.notes]
     info = DatasetInfo(spec, ObservationSpec((len(FEATURES),)), len(ACTIONS))
+
+    def episodes() -> Iterator[Episode]:
+        for recording, games in zip(recordings, converted, strict=True):
+            # The episodes' float32 would not do for `qwop-dataset reconstruct`.
+            write_samples(folder, recording.digest, [recording.observations[game.rows] for game in games])
+            for number, game in enumerate(games):
+                yield imported_episode(
+                    info,
+                    ImportDefaults(settings.player, settings.epsilon),
+                    game.observations,
+                    game.actions,
+                    game.rewards,
+                    terminated=game.outcome != "stopped",
+                    source=recording.name,
+                    origin=Origin(sha256=recording.digest, game=number),
+                    times=game.times,
+                    outcome=game.outcome,
+                    metres=game.metres,
+                )
+
     return Source(
         info=info,
-        episodes=_episodes(recordings, converted, info, settings, folder),
-        total=sum(len(file.games) for file in converted),
+        episodes=episodes(),
+        total=sum(map(len, converted)),
         notes=[*notes, f"behaviour probabilities: {mu_in_words(SMOOTHED, settings.epsilon)}; recorded as {spec}"],
     )
 
 
-def find_files(patterns: Sequence[str], example: str = "demos/kuro_try1.npz", expected: str = EXPECTED) -> list[Path]:
-    """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once.
+@dataclass(frozen=True)
+class ExpertFile:
+    """An expert file of n decisions.
 
-    Raises BadInput, which says what was `expected`, if one names none.
+    name: of the file. digest: of its arrays. observations: float64 [n, 71]. actions: int16 [n]. rewards: float64 [n].
+    games: rows of each game.
     """
-    if not patterns:
-        raise BadInput(f"source.files is empty: name the files, such as 'source.files=[{example}]'")
-    files: dict[str, Path] = {}
-    for pattern in patterns:
-        path = Path(pattern)
-        if path.exists() or not set(pattern) & set("*?["):
-            matches = [path]
-        else:
-            matches = [Path(one) for one in sorted(glob(pattern, recursive=True))]
-        if not matches:
-            raise BadInput(f"{pattern}: no file of such a name; {expected}")
-        for match in matches:
-            files.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
-    return list(files.values())
+
+    name: str
+    digest: str
+    observations: NDArray[np.float64]
+    actions: NDArray[np.int16]
+    rewards: NDArray[np.float64]
+    games: tuple[slice, ...]
 
 
-def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
-    """Round the mean length of a decision to whole frames; BadInput if files differ in it."""
-    lengths = {path: max(1, round(file.frames_per_decision)) for path, file in zip(paths, converted, strict=True)}
-    first, *others = lengths
-    for other in others:
-        if lengths[other] != lengths[first]:
-            raise BadInput(
-                f"{other}: its decisions last {lengths[other]} game frames, those of {first.name} {lengths[first]}; "
-                "import them into separate datasets"
-            )
-    return lengths[first]
+def read_expert_file(path: Path) -> ExpertFile:
+    """Read an expert file; BadInput for a faulty one. Never unpickles anything.
+
+    It is an .npz with one row per decision, episode after episode: `obs` [n, 71], `actions` [n] or [n, 1], `rewards`
+    [n], `episode_starts` bool [n], and `episode_returns`, one per episode. The observation after an episode's last
+    action is missing.
+    """
+    arrays = read_arrays(path, ARRAYS, LARGEST, EXPECTED)
+    with naming(path):
+        observations = _require("obs", arrays["obs"], (None, len(FEATURES)))
+        rows = len(observations)
+        actions = arrays["actions"][:, 0] if arrays["actions"].shape[1:] == (1,) else arrays["actions"]
+        actions = _require("actions", actions, (rows,), "iu")
+        if ((actions < 0) | (actions >= len(ACTIONS))).any():
+            raise BadInput(f"actions from {actions.min()} to {actions.max()}, expected 0 … {len(ACTIONS) - 1}")
+        rewards = _require("rewards", arrays["rewards"], (rows,)).astype(np.float64)
+        starts = _require("episode_starts", arrays["episode_starts"], (rows,), "b")
+        if not starts[0]:
+            raise BadInput("episode_starts does not begin with a start")
+        games = tuple(starmap(slice, pairwise([*np.flatnonzero(starts).tolist(), rows])))
+        returns = _require("episode_returns", arrays["episode_returns"], (len(games),))
+        for number, game in enumerate(games):
+            total = rewards[game].sum()
+            if abs(total - returns[number]) > RETURN_TOLERANCE * max(1.0, abs(total)):
+                raise BadInput(
+                    f"game {number} has the return {returns[number]:.3f}, but its rewards sum to {total:.3f}; "
+                    "the file is damaged"
+                )
+    digest = hashlib.sha256(b"".join(array.tobytes() for array in arrays.values())).hexdigest()[:12]
+    return ExpertFile(path.name, digest, observations.astype(np.float64), actions.astype(np.int16), rewards, games)
 
 
-def _episodes(
-    recordings: list[ExpertFile], converted: list[Converted], info: DatasetInfo, settings: ImportSettings, folder: Path
-) -> Iterator[Episode]:
-    for recording, file in zip(recordings, converted, strict=True):
-        # The episodes' float32 would not do for `qwop-dataset reconstruct`.
-        write_samples(folder, recording.digest, [recording.observations[rows] for rows in file.rows])
-        for number, game in enumerate(file.games):
-            yield imported_episode(
-                info,
-                ImportDefaults(settings.player, settings.epsilon),
-                game.observations,
-                game.actions,
-                game.rewards,
-                terminated=game.outcome != "stopped",
-                source=recording.name,
-                origin=Origin(sha256=recording.digest, game=number),
-                times=game.times,
-                outcome=game.outcome,
-                metres=game.metres,
-            )
+def _require(name: str, array: NDArray[Any], shape: tuple[int | None, ...], kinds: str = "fiu") -> NDArray[Any]:
+    """The array, which has numbers of these kinds of NumPy's; BadInput for another one."""
+    sizes = zip(shape, array.shape, strict=False)
+    fits = array.ndim == len(shape) and all(size in (None, length) for size, length in sizes)
+    if not fits or array.size == 0 or array.dtype.kind not in kinds:
+        expected = ", ".join("n" if size is None else str(size) for size in shape)
+        what = {"iu": "whole numbers", "b": "bool"}.get(kinds, "numbers")
+        raise BadInput(f"{name} are {array.dtype} {list(array.shape)}, expected {what} [{expected}]")
+    if not np.isfinite(array).all():
+        raise BadInput(f"{name} hold NaN or infinity in row {np.argwhere(~np.isfinite(array))[0][0]}")
+    return array
+
+
+@dataclass(frozen=True)
+class ConvertedGame:
+    """A converted game of T decisions.
+
+    rows: of the recording. observations: float64 [T + 1, 71]. actions: int16 [T]. rewards: float64 [T], shaped.
+    frames: int64 [T], game frames per decision. metres: position of the torso in the last row. outcome: 'finished',
+    'fell' or 'stopped'.
+    """
+
+    rows: slice
+    observations: NDArray[np.float64]
+    actions: NDArray[np.int16]
+    rewards: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    metres: float
+    outcome: str
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Seconds on the game's clock since the first row, float64 [T + 1]."""
+        return np.concatenate([[0.0], np.cumsum(self.frames) * CLOCK_SECONDS])
+
+
+def convert(recording: ExpertFile) -> tuple[list[ConvertedGame], list[str]]:
+    """Convert the games of a recording; what was found and changed, one sentence each. BadInput if its numbers cannot
+    come from QWOP.
+
+    The observation after a game's last action was not recorded. The last row therefore becomes the final observation,
+    and its action and reward are dropped: one decision of hundreds, so that the game ends one decision early. A game
+    of a single row has no decision left and is dropped.
+    """
+    relative = not recording.observations[:, _TORSO_X].any()
+    rows = [game for game in recording.games if game.stop - game.start > 1]
+    if not rows:
+        raise BadInput(f"no game has two or more rows; {EXPECTED}")
+    progress = [_torso_steps(recording, game, relative) for game in rows]
+    every, by_velocity = (np.concatenate(parts) for parts in zip(*progress, strict=True))
+    _require_agreement(every, by_velocity, relative)
+    games = [_game(recording, game, moved, relative) for game, (moved, _) in zip(rows, progress, strict=True)]
+    length, dropped = frames_per_decision(games), len(recording.games) - len(rows)
+    if not length:
+        raise BadInput(f"nothing moves in any game; {EXPECTED}")
+    outcomes = [game.outcome for game in games]
+    counts = ", ".join(f"{name} {outcomes.count(name)}" for name in dict.fromkeys(outcomes))
+    return games, [
+        "x relative to the torso and shaped reward: both kept" if relative
+        else "absolute x: made relative to the torso; reward, the change of the score: replaced by the shaped reward",
+        f"a decision lasts {length:.2f} game frames on average",
+        f"{len(games)} games, {sum(len(game.actions) for game in games)} decisions ({counts}); the last row of each "
+        "became its final observation" + (f"; {dropped} of a single row dropped" if dropped else ""),
+    ]  # fmt: skip
+
+
+def frames_per_decision(games: list[ConvertedGame]) -> float:
+    """Mean over the decisions in which something moves; 0 without one."""
+    frames = np.concatenate([game.frames for game in games])
+    return float(frames[frames > 0].mean()) if frames.any() else 0.0
+
+
+def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """Estimate the number of frames between rows, int64 [n − 1], of observations [n, 71]; 0 if nothing moved.
+
+    In each frame the velocities change first and then move the bodies, so over N frames of constant acceleration
+    Δp = 0.04·(N·(v + v′)/2 + (v′ − v)/2). N is the least-squares solution over the positions of all bodies. If the
+    torso's Δx is known (`moved` float64 [n − 1], else NaN), x is absolute, which is far more accurate; else it is
+    relative to the torso.
+    """
+    is_absolute = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)
+    torso_dx = np.zeros(len(is_absolute)) if moved is None else np.where(is_absolute, moved, 0.0)
+    x = observations[:, _X] - observations[:, [_TORSO_X]]
+    before, after = (
+        np.concatenate(
+            [rows[:, _VX] - np.where(is_absolute, 0.0, rows[:, _TORSO_VX])[:, None], rows[:, _VY]],
+            axis=1,
+        )
+        for rows in (observations[:-1], observations[1:])
+    )
+    change = np.concatenate([np.diff(x, axis=0) + torso_dx[:, None], np.diff(observations[:, _Y], axis=0)], axis=1)
+    mean = (before + after) / 2
+    rest = change / FRAME_SECONDS - (after - before) / 2
+    squares = (mean**2).sum(axis=1)
+    frames = np.divide((rest * mean).sum(axis=1), squares, out=np.zeros(len(is_absolute)), where=squares > 1e-9)
+    rounded: NDArray[np.int64] = np.maximum(np.rint(frames), 0).astype(np.int64)
+    return rounded
+
+
+def _game(recording: ExpertFile, rows: slice, moved: NDArray[np.float64], relative: bool) -> ConvertedGame:
+    originals = recording.observations[rows]
+    if relative:
+        moved = np.where(moved > STILL, moved, np.nan)
+    frames = frames_between(originals, moved)
+    travelled = np.where(np.isfinite(moved), moved, np.minimum(_by_velocity(originals, frames), 0)).sum()
+    end = (START_X if relative else originals[0, _TORSO_X]) + travelled
+    observations = originals.copy()
+    observations[:, _X] -= originals[:, [_TORSO_X]]
+    return ConvertedGame(
+        rows=rows,
+        observations=observations,
+        actions=recording.actions[rows][:-1],
+        rewards=recording.rewards[rows][:-1] if relative else _shaped(originals, originals[:, _TORSO_X]),
+        frames=frames,
+        metres=float(end / 10),
+        outcome=_outcome(end, float(originals[-1, _FALLS].max()), float(frames.sum() * CLOCK_SECONDS)),
+    )
+
+
+def _outcome(end: float, lowest: float, seconds: float) -> str:
+    """Infer the outcome from the last row, one decision before the end: torso at `end`, head or arms at `lowest`."""
+    if lowest > LOW:
+        return "fell"
+    return "finished" if end >= JUMP_LINE and seconds < TIME_LIMIT else "stopped"
+
+
+def _shaped(observations: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rewards_along("shaped", x, observations[:, _TORSO_Y], observations[:, _KNEES].min(axis=1))
+
+
+def _by_velocity(observations: NDArray[np.float64], frames: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Δx over `frames` frames, from the torso's velocities before and after them; see `frames_between`."""
+    before, after = observations[:-1, _TORSO_VX], observations[1:, _TORSO_VX]
+    return FRAME_SECONDS * (frames * (before + after) / 2 + (after - before) / 2)
+
+
+def _torso_steps(recording: ExpertFile, game: slice, relative: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The torso's Δx in each decision of a game, as its x or rewards have it, and as its velocities have it.
+
+    With relative x the first follows from the shaped reward: max(Δx, 0) = r − penalties, and the penalties follow from
+    the observations. A value of 0 means that the torso moved back by an unknown distance.
+    """
+    observations = recording.observations[game]
+    if not relative:
+        moved = np.diff(observations[:, _TORSO_X])
+        return moved, _by_velocity(observations, frames_between(observations, moved))
+    moved = recording.rewards[game][:-1] - _shaped(observations, np.zeros(len(observations)))
+    return moved, np.maximum(_by_velocity(observations, frames_between(observations)), 0)
+
+
+def _require_agreement(moved: NDArray[np.float64], by_velocity: NDArray[np.float64], relative: bool) -> None:
+    """BadInput if r − penalties is negative or Δx disagrees with the velocities: the file is no published recording."""
+    error = np.abs(moved - by_velocity).mean()
+    if error > AGREEMENT * max(np.abs(by_velocity).mean(), SLOW) or (relative and moved.min() < -STILL):
+        whence = "its rewards, read as the shaped reward," if relative else "its positions"
+        raise BadInput(
+            f"x is {'relative' if relative else 'absolute'}, but Δx by {whence} differs from Δx by its velocities by "
+            f"{error:.2f} units per decision; {EXPECTED}"
+        )

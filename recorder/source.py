@@ -1,7 +1,9 @@
 """The interface between a source of games and the recorder, and checks that sources share."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from glob import glob
 from pathlib import Path
 
 from ..common.errors import BadInput
@@ -100,6 +102,25 @@ def next_game(folder: Path, games: Identity) -> int:
     """The number of a policy's next game in a dataset. games: see `Identity.is_of`."""
     numbers = [one.origin.game for one in recorded_games(folder).values() if one.is_of(games)]
     return max((number for number in numbers if number is not None), default=-1) + 1
+
+
+def find_files(patterns: Sequence[str], example: str, expected: str) -> list[Path]:
+    """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once.
+
+    Raises BadInput, which says what was `expected`, if one names none.
+    """
+    if not patterns:
+        raise BadInput(f"source.files is empty: name the files, such as 'source.files=[{example}]'")
+    files: dict[str, Path] = {}
+    for pattern in patterns:
+        matches = (
+            [Path(pattern)] if os.path.exists(pattern) else [Path(one) for one in sorted(glob(pattern, recursive=True))]
+        )
+        if not matches:
+            raise BadInput(f"{pattern}: no file of such a name; {expected}")
+        for match in matches:
+            files.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
+    return list(files.values())
 
 
 def require_new(paths: Sequence[Path], digests: Sequence[str], folder: Path) -> None:

@@ -13,11 +13,18 @@ from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.rewards import rewards_along
-from qwop.recorder.expert_file import ARRAYS, ExpertFile, read_expert_file
 from qwop.recorder.game_writer import GameWriter
-from qwop.recorder.published_conversion import Converted, convert
-from qwop.recorder.published_source import find_files, open_import
+from qwop.recorder.published_source import (
+    ARRAYS,
+    ConvertedGame,
+    ExpertFile,
+    convert,
+    frames_per_decision,
+    open_import,
+    read_expert_file,
+)
 from qwop.recorder.settings import ImportSettings
+from qwop.recorder.source import find_files
 
 DEMOS = Path(__file__).parents[2].parent / "shared" / "demos"
 TORSO_X = FEATURES.index("torso.position_x")
@@ -43,7 +50,7 @@ def files(tmp_path: Path, make_demo: MakeDemo) -> Path:
 
 
 @pytest.fixture
-def converted(tmp_path: Path) -> Callable[[dict[str, Any]], Converted]:
+def converted(tmp_path: Path) -> Callable[[dict[str, Any]], tuple[list[ConvertedGame], list[str]]]:
     return lambda arrays: convert(read_expert_file(saved(tmp_path / "demo.npz", arrays)))
 
 
@@ -181,12 +188,12 @@ def test_one_bad_file_stops_the_others(files: Path, tmp_path: Path, spoil: Calla
 def test_patterns_name_files_once_and_in_order(tmp_path: Path) -> None:
     for name in ("b2.npz", "b1.npz", "a[1].npz", "c.txt"):
         (tmp_path / name).touch()
-    paths = find_files([str(tmp_path / "b2.npz"), str(tmp_path / "*.npz"), str(tmp_path / "a[1].npz")])
+    paths = find_files([str(tmp_path / name) for name in ("b2.npz", "*.npz", "a[1].npz")], "x", "expected")
     assert [path.name for path in paths] == ["b2.npz", "a[1].npz", "b1.npz"]
-    assert find_files([f"{tmp_path.parent}/{tmp_path.name[:-1]}*/b1.npz"]) == [tmp_path / "b1.npz"]
+    assert find_files([f"{tmp_path.parent}/{tmp_path.name[:-1]}*/b1.npz"], "x", "") == [tmp_path / "b1.npz"]
     for patterns, message in (([str(tmp_path / "x*.npz")], r"x\*\.npz: no file of such"), ([], "files is empty")):
         with pytest.raises(BadInput, match=message):
-            find_files(patterns)
+            find_files(patterns, "x", "expected")
 
 
 @pytest.mark.parametrize(("speed", "seed"), [(3, 1), (10, 2), (25, 3)])
@@ -195,10 +202,11 @@ def test_both_conventions_become_one(make_demo: MakeDemo, converted: Any, speed:
     frames = [(3, 4, 3, 3, 4) * 3, (4,) * 20, (3,) * 5]
     games = [(lengths, speed, 6.0) for lengths in frames]
     arrays = make_demo(games, seed=seed)
-    relative, absolute = converted(arrays), converted(make_demo(games, absolute=True, seed=seed))
-    assert relative.notes[0].startswith("x relative")
-    assert absolute.notes[0].startswith("absolute x")
-    for one, other, lengths in zip(absolute.games, relative.games, frames, strict=True):
+    relative, (note, *_) = converted(arrays)
+    absolute, (other_note, *_) = converted(make_demo(games, absolute=True, seed=seed))
+    assert note.startswith("x relative")
+    assert other_note.startswith("absolute x")
+    for one, other, lengths in zip(absolute, relative, frames, strict=True):
         assert one.frames.tolist() == other.frames.tolist() == list(lengths)
         assert one.times == pytest.approx(np.cumsum([0, *lengths]) / 30)
         assert one.observations == pytest.approx(other.observations, abs=1e-5)
@@ -206,10 +214,10 @@ def test_both_conventions_become_one(make_demo: MakeDemo, converted: Any, speed:
         assert np.array_equal(one.actions, other.actions)
         assert one.metres == pytest.approx(other.metres, abs=0.05)
         assert not one.observations[:, TORSO_X].any()
-    first = relative.games[0]  # its last row is the final observation
-    assert np.array_equal(first.observations, arrays["obs"][:16].astype(np.float32))
+    first = relative[0]  # its last row is the final observation
+    assert np.array_equal(first.observations, arrays["obs"][:16])
     assert np.array_equal(first.actions, arrays["actions"][:15, 0])
-    assert np.array_equal(first.rewards, arrays["rewards"][:15].astype(np.float32))
+    assert np.array_equal(first.rewards, arrays["rewards"][:15])
 
 
 def test_a_start_that_repeats_plays_no_frames(make_demo: MakeDemo, converted: Any) -> None:
@@ -218,9 +226,9 @@ def test_a_start_that_repeats_plays_no_frames(make_demo: MakeDemo, converted: An
     still = {name: np.concatenate([values[:1]] * 3 + [values]) for name, values in arrays.items()}
     still["rewards"][:3] = 0
     still |= {"episode_starts": np.arange(len(still["obs"])) == 0, "episode_returns": arrays["episode_returns"]}
-    result = converted(still)
-    assert result.games[0].frames[:3].tolist() == [0, 0, 0]
-    assert result.frames_per_decision == pytest.approx(3, abs=0.2)
+    games, _ = converted(still)
+    assert games[0].frames[:3].tolist() == [0, 0, 0]
+    assert frames_per_decision(games) == pytest.approx(3, abs=0.2)
 
 
 @pytest.mark.parametrize("absolute", [False, True])
@@ -242,9 +250,9 @@ def test_the_outcome_follows_from_the_last_row(
 
 
 def test_a_game_of_one_row_is_dropped(make_demo: MakeDemo, converted: Any) -> None:
-    result = converted(make_demo([((3,) * 9, 10, 6.0), ((), 10, 6.0), ((3,) * 5, 10, 6.0)]))
-    assert [len(game.actions) for game in result.games] == [9, 5]
-    assert "1 of a single row dropped" in result.notes[-1]
+    games, notes = converted(make_demo([((3,) * 9, 10, 6.0), ((), 10, 6.0), ((3,) * 5, 10, 6.0)]))
+    assert [len(game.actions) for game in games] == [9, 5]
+    assert "1 of a single row dropped" in notes[-1]
     with pytest.raises(BadInput, match="no game has two or more rows"):
         converted(make_demo([((), 10, 6.0)]))
 
@@ -265,7 +273,7 @@ def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, see
     rewards = np.diff(played.events[:-1:3, EVENT_COLUMNS.index("score")]) if absolute else shaped
     decisions = actions[: len(states)].astype(np.int16)
     file = ExpertFile("sim.npz", "", observations, decisions, np.append(rewards, -1.0), (slice(0, len(states)),))
-    (game,) = convert(file).games
+    ((game,), _) = convert(file)
     assert game.outcome == "fell"
     assert game.rewards == pytest.approx(shaped, abs=1e-4)
     assert game.observations == pytest.approx(observe(states), abs=1e-4)
@@ -278,9 +286,9 @@ def test_a_published_file_of_a_persons_slow_decisions_is_absolute() -> None:
     path = DEMOS / "human_try3.npz"
     if not path.is_file():
         pytest.skip(f"{path.name} is not shared here")
-    result = convert(read_expert_file(path))
-    assert result.notes[0].startswith("absolute x")
-    assert round(result.frames_per_decision) == 6
-    assert len(result.games) == 10
-    lengths = np.concatenate([game.frames for game in result.games])
+    games, notes = convert(read_expert_file(path))
+    assert notes[0].startswith("absolute x")
+    assert round(frames_per_decision(games)) == 6
+    assert len(games) == 10
+    lengths = np.concatenate([game.frames for game in games])
     assert np.isin(lengths, [6, 7]).mean() > 0.85
