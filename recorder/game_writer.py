@@ -44,9 +44,9 @@ class GameWriter:
     """Writes games as `DatasetWriter` does, one at a time, from any thread.
 
     A game with a name (`Origin.page_game`) is recorded once: the longest copy of it counts, and a shorter one is set
-    aside. While it is under way, it lies in a `.partial` file, which `record_interrupted` reads after a kill. A game
-    that cannot be written goes into a dataset in the folder of temporary files. enough: called with each game once it
-    is written; true ends the recording.
+    aside. While it is under way, it lies in a `.partial` file, which `record_interrupted` reads after a kill; a thread
+    writes these, into a folder of this recorder. A game that cannot be written goes into a dataset in the folder of
+    temporary files. enough: called with each game once it is written; true ends the recording.
     """
 
     def __init__(self, writer: DatasetWriter, enough: Callable[[Episode], bool] = lambda episode: False) -> None:
@@ -54,11 +54,14 @@ class GameWriter:
         self.on_game: Callable[[], object] = lambda: None
         """Called after each game."""
         self._writer, self._enough = writer, enough
-        self._under_way = _UnderWay(self.folder, self.info)
         self._elsewhere: DatasetWriter | None = None
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._failure: BadInput | None = None
+        self._copies = self.folder / ASIDE / f"{UNDER_WAY}{uuid4().hex[:8]}"
+        self._presence: FolderLock | None = None
+        self._changed: dict[str | None, Make] = {}
+        self._work, self._closed = threading.Event(), threading.Event()
 
     @property
     def over(self) -> bool:
@@ -71,10 +74,9 @@ class GameWriter:
         If that fails (a full disk, lost permissions, a missing folder), BadInput names the episode's new place.
         """
         with Deferred(patient=True) as signals, self._lock:
-            partial = self._under_way.end(episode.origin.page_game)
-            path = self._write_longest(episode, partial)
-            if partial is not None:
-                partial.unlink(missing_ok=True)
+            self._changed.pop(episode.origin.page_game, None)
+            path = self._write_longest(episode)
+            self.forget(episode.origin.page_game)
             self.on_game()
             if self._enough(episode):
                 self._over.set()
@@ -84,12 +86,17 @@ class GameWriter:
     def note(self, name: str, make: Make) -> None:
         """Keep a copy of a game under way, within a second. make: the game so far, None if nothing is worth keeping;
         called in another thread."""
-        self._under_way.note(name, make)
+        if self._presence is None:
+            with self._lock:
+                self._begin_copying()
+        self._changed[name] = make
+        self._work.set()
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: str | None) -> None:
         """Remove the copy of a game that needs no recording."""
-        if (partial := self._under_way.end(name)) is not None:
-            partial.unlink(missing_ok=True)
+        with self._lock:  # a copy that is being written is finished
+            self._changed.pop(name, None)
+            self._copy_of(name).unlink(missing_ok=True)
 
     def wait(self) -> None:
         """Wait until the recording is over. BadInput of the game that could not be written."""
@@ -100,7 +107,13 @@ class GameWriter:
 
     def close(self) -> None:
         """End the copying; games that were noted and neither written nor forgotten stay."""
-        self._under_way.close()
+        self._closed.set()
+        self._work.set()
+        with self._lock:
+            if self._presence is not None:
+                with suppress(OSError):
+                    self._copies.rmdir()
+                self._presence.close()
 
     @cached_property
     def _paths(self) -> dict[str, Path]:
@@ -112,43 +125,42 @@ class GameWriter:
                 paths[dataset.metadata(index)["origin"].get("page_game")] = path
         return paths
 
-    def _write_longest(self, episode: Episode, partial: Path | None) -> Path:
+    def _write_longest(self, episode: Episode) -> Path:
         name = episode.origin.page_game
         if name is None:
-            return self._write(episode, partial)
+            return self._write(episode)
         shorter: Path | None = None
         if (path := self._paths.get(name)) is not None and path.exists():
             with suppress(BadInput):  # damaged
                 if _length(read_episode(path, self.info)) >= _length(episode):
                     return path
                 shorter = path
-        self._paths[name] = self._write(episode, partial)
+        self._paths[name] = self._write(episode)
         if shorter is not None:
             set_aside(shorter, "discarded")
         return self._paths[name]
 
-    def _write(self, episode: Episode, partial: Path | None) -> Path:
+    def _write(self, episode: Episode) -> Path:
         try:
             return self._writer.write(episode)
         except OSError as error:
             why = (error.strerror or type(error).__name__).lower()
-            self._failure = BadInput(f"{self.folder}: cannot be written ({why}); {self._rescue(episode, partial)}")
+            self._failure = BadInput(f"{self.folder}: cannot be written ({why}); {self._rescue(episode)}")
         except BadInput as error:
             self._failure = error
         self._over.set()
         raise self._failure from None
 
-    def _rescue(self, episode: Episode, partial: Path | None) -> str:
+    def _rescue(self, episode: Episode) -> str:
         try:
             if self._elsewhere is None:
                 self._elsewhere = DatasetWriter(tempfile.mkdtemp(prefix="qwop-"), self.info)
             self._elsewhere.write(episode)
         except (OSError, BadInput):
-            if partial is not None:
-                return "the game that has just ended is kept as far as it was copied; make room, then record again"
-            return "the game that has just ended is lost, all before it are kept; make room, then record again"
-        if partial is not None:
-            partial.unlink(missing_ok=True)
+            copied = self._copy_of(episode.origin.page_game).exists()
+            kept = "is kept as far as it was copied" if copied else "is lost, all before it are kept"
+            return f"the game that has just ended {kept}; make room, then record again"
+        self.forget(episode.origin.page_game)
         here, rescued = self.folder, self._elsewhere.folder
         both = next_command("qwop-dataset copy", dataset=here, others=[str(rescued)], out=beside(here, "2"))
         return (
@@ -156,57 +168,16 @@ class GameWriter:
             f"{both.removeprefix('next: ')}"
         )
 
+    def _copy_of(self, name: str | None) -> Path:
+        return self._copies / f"game-{name}.partial"
 
-def _length(episode: Episode) -> int:
-    """Frames of a game, or decisions where it has no keys."""
-    return len(episode if episode.keys is None else episode.keys_of_frames)
-
-
-class _UnderWay:
-    """Copies of the games under way, in a folder of this recorder, written by a thread of their own."""
-
-    def __init__(self, dataset: Path, info: DatasetInfo) -> None:
-        self._info = info
-        self._folder = dataset / ASIDE / f"{UNDER_WAY}{uuid4().hex[:8]}"
-        self._presence: FolderLock | None = None
-        self._changed: dict[str, Make] = {}
-        self._copying = threading.Lock()
-        self._work, self._closed = threading.Event(), threading.Event()
-
-    def note(self, name: str, make: Make) -> None:
-        if self._presence is None:
-            self._begin()
-        self._changed[name] = make
-        self._work.set()
-
-    def end(self, name: str | None) -> Path | None:
-        """Copy this game no more; the path of its copy, None without one."""
-        with self._copying:  # a copy that is being written is finished
-            if name is not None:
-                self._changed.pop(name, None)
-            path = self._path(name)
-            return path if path.exists() else None
-
-    def close(self) -> None:
-        self._closed.set()
-        self._work.set()
-        with self._copying:
-            if self._presence is not None:
-                with suppress(OSError):
-                    self._folder.rmdir()
-                self._presence.close()
-
-    def _path(self, name: str | None) -> Path:
-        return self._folder / f"game-{name}.partial"
-
-    def _begin(self) -> None:
-        with self._copying:
-            if self._presence is None and not self._closed.is_set():
-                folder = self._folder.with_name(f".{self._folder.name}")
-                folder.mkdir(parents=True)
-                self._presence = FolderLock(folder)
-                folder.rename(self._folder)  # no other recorder finds it without the lock
-                threading.Thread(target=self._copy, name="games under way", daemon=True).start()
+    def _begin_copying(self) -> None:
+        if self._presence is None and not self._closed.is_set():
+            folder = self._copies.with_name(f".{self._copies.name}")
+            folder.mkdir(parents=True)
+            self._presence = FolderLock(folder)
+            folder.rename(self._copies)  # no other recorder finds it without the lock
+            threading.Thread(target=self._copy, name="games under way", daemon=True).start()
 
     def _copy(self) -> None:
         pause = 0.0
@@ -215,14 +186,19 @@ class _UnderWay:
             self._work.clear()
             began = time.monotonic()
             for name in [*self._changed]:
-                with self._copying, suppress(OSError, BadInput):  # a full disk, which the game's end will report
+                with self._lock, suppress(OSError, BadInput):  # a full disk, which the game's end will report
                     make = self._changed.pop(name, None)
                     episode = make() if make is not None and not self._closed.is_set() else None
                     if episode is not None:
-                        with temporary_sibling(self._path(name)) as sibling:  # not synced: it outlives this process
-                            sibling.write_bytes(to_parquet(episode, self._info, 0))
-                            sibling.replace(self._path(name))
+                        with temporary_sibling(self._copy_of(name)) as sibling:  # not synced: it outlives this process
+                            sibling.write_bytes(to_parquet(episode, self.info, 0))
+                            sibling.replace(self._copy_of(name))
             pause = max(EVERY, (time.monotonic() - began) / SHARE)
+
+
+def _length(episode: Episode) -> int:
+    """Frames of a game, or decisions where it has no keys."""
+    return len(episode if episode.keys is None else episode.keys_of_frames)
 
 
 def record_interrupted(folder: Path) -> list[str]:

@@ -136,7 +136,7 @@ class Killed:
         assert until(lambda: {path: path.stat().st_mtime_ns for path in copies(self.folder)} != before)
 
     def kill(self) -> None:
-        presence = self.games._under_way._presence
+        presence = self.games._presence
         assert presence is not None
         presence.close()  # as the end of its process does
 
