@@ -152,8 +152,8 @@ def _registered_preprocessed(id: str) -> str:
     if name not in registry:
         gymnasium.register(
             name,
-            entry_point="qwop.envs.atari.env:AtariEnv",
-            vector_entry_point="qwop.envs.atari.vector:AtariVectorEnv",
+            entry_point="qwop.envs.atari:AtariEnv",
+            vector_entry_point="qwop.envs.atari:AtariVectorEnv",
             kwargs={"game": registry[id].kwargs["game"]},
         )
     return name

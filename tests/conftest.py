@@ -39,7 +39,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 
 EXTRAS = {
-    "ale_py": "atari", "cv2": "atari", "Box2D": "box2d", "d3rlpy": "d3rlpy", "minigrid": "minigrid",
+    "ale_py": "atari", "Box2D": "box2d", "d3rlpy": "d3rlpy", "minigrid": "minigrid",
     "pynput": "keyboard", "ray": "ray", "selenium": "browser", "stable_baselines3": "sb3",
 }  # fmt: skip
 """The extra that brings a module which the extra `test` does not."""

@@ -53,7 +53,7 @@ GAMES = {
     "cart pole": Game("CartPole-v1", hold=1),
 }  # fmt: skip
 OURS = ("numbers", "lagging", "pixels", "race")
-CONSOLE = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
+CONSOLE = pytest.mark.needs(module="ale_py")
 
 
 def each(*names: str) -> Any:
@@ -160,11 +160,11 @@ def test_rows_of_other_packages_games_are_games_alone() -> None:
     assert assert_rows_are_games_alone(GAMES["cart pole"], "SameStep", seed=2, count=3, steps=60) >= 3
 
 
-@pytest.mark.needs(module="ale_py")
-@pytest.mark.needs(module="cv2")
+@CONSOLE
 @pytest.mark.parametrize(
     ("id", "task", "steps", "ends"),
-    [("ALE/Pong-v5", {}, 60, 0), ("ALE/Breakout-v5", {}, 400, 1),
+    [("ALE/Pong-v5", {}, 60, 0), ("ALE/Pong-v5", {"time_limit": 1.0}, 60, 4),
+     ("ALE/Breakout-v5", {}, 400, 1),
      ("ALE/Freeway-v5", {"frameskip": 2, "size": 42, "stack": 2}, 60, 0),
      ("ALE/SpaceInvaders-v5", {"repeat_action_probability": 0.25, "full_action_space": True}, 60, 0)],
 )  # fmt: skip

@@ -16,7 +16,7 @@ from qwop.pretrain.settings import CloningSettings
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
 
-pytestmark = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
+pytestmark = pytest.mark.needs(module="ale_py")
 
 SPEC = EnvironmentSpec("ALE/Breakout-v5", {"size": 36, "stack": 2, "time_limit": 1.0})  # 15 decisions
 FIRE, LEFT = 2, 8  # keys, as bits
