@@ -17,7 +17,7 @@ from qwop.compare.main import markdown_table, tables_of
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/results.md"
 
-LEFT_OUT = ("interquartile mean", "probability of improvement", "each seed")
+LEFT_OUT = ("interquartile mean", "probability of improvement")
 """Columns that the page of a comparison has, and this page has not."""
 
 MARK = "<!-- below: python benchmarks/results_page.py -->\n"

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 import shlex
 import subprocess
 import sys
@@ -18,12 +17,16 @@ from json import dumps
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
+from typing import Any
 
 from ..commands import COMMANDS
 from ..common.errors import BadInput, naming, quoted
 from ..common.files import file_name, write_atomic
+from ..common.run_folder import override
 from ..finetune.log import METRICS
-from .results import Plain, note_of, read_note
+from .results import Plain, read_note
+
+Row = str | Sequence[str] | Mapping[str, Any]
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
 WITH_FOLDER = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil", "qwop-population")
@@ -32,55 +35,69 @@ WITH_FOLDER = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil",
 
 @dataclass(frozen=True)
 class Job:
-    """A run: its row's command lines, in which names stand in braces, and those of this seed. after: folders of other
-    runs that they name."""
+    """A run. row: its row's command lines; commands: those of this seed; after: folders of the runs that they name."""
 
+    row: list[str]
     seed: int
     folder: Path
-    row: tuple[str, ...]
-    commands: tuple[tuple[str, ...], ...]
-    after: frozenset[Path]
+    commands: list[list[str]]
+    after: list[Path]
 
 
-def jobs_of(rows: Mapping[str, tuple[Sequence[str], Sequence[int]]], out: Path) -> dict[str, list[Job]]:
-    """The runs of each row, from its command lines and seeds; BadInput for a wrong command line, before any is run.
+def jobs_of(rows: Mapping[str, Row], seeds: int | Sequence[int], out: Path) -> dict[str, list[Job]]:
+    """The runs of each row of command lines; BadInput for a row that is wrong, before any is run.
 
     In a command line {seed}, {run} (the run's folder), {out} and the names of rows above are replaced: these by the
     folder of their run with this seed, or of their first run.
     """
-    jobs_of_rows: dict[str, list[Job]] = {}
-    for row, (lines, seeds) in rows.items():
-        jobs_of_rows[row] = []
-        for seed in seeds:
-            above = {
-                name: next((one for one in jobs if one.seed == seed), jobs[0]).folder
-                for name, jobs in jobs_of_rows.items()
-                if jobs
-            }
-            folder = out / f"{file_name(row)}-{seed}"
-            names = {**above, "seed": seed, "run": folder, "out": out}
-            with naming(row):
-                commands = tuple(_words(line, {name: str(one) for name, one in names.items()}) for line in lines)
-            after = frozenset(one for name, one in above.items() if f"{{{name}}}" in " ".join(lines))
-            jobs_of_rows[row].append(Job(seed, folder, tuple(lines), commands, after))
-    return jobs_of_rows
+    jobs: dict[str, list[Job]] = {}
+    for name, row in rows.items():
+        with naming(name):
+            lines, numbers = _lines_and_seeds(row, seeds)
+            if lines[0].startswith(("qwop-", "python ")):
+                jobs[name] = [_job(name, lines, seed, out, jobs) for seed in numbers]
+    return jobs
 
 
-def _words(line: str, names: Mapping[str, str]) -> tuple[str, ...]:
+def _lines_and_seeds(row: Row, seeds: int | Sequence[int]) -> tuple[list[str], list[int]]:
+    content: Mapping[str, Any] = row if isinstance(row, Mapping) else {"command": row}
+    if unknown := sorted(content.keys() - {"command", "settings", "seeds"}):
+        raise BadInput(f"{quoted(unknown[0])} is unknown; expected command, settings and seeds")
+    command, seeds = content.get("command", "qwop-finetune"), content.get("seeds", seeds)
+    lines = [*command] if isinstance(command, Sequence) and not isinstance(command, str) else [command]
+    numbers = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
+    if not lines or not all(isinstance(line, str) and line for line in lines):
+        raise BadInput(f"{quoted(command)}, expected folders of finished runs, or command lines")
+    if not numbers or not all(type(one) is int and one >= 0 for one in numbers):
+        raise BadInput(f"seeds={quoted(seeds)}, expected a number of seeds, or a list of them")
+    settings = [shlex.quote(override(key, value)) for key, value in content.get("settings", {}).items()]
+    return [*lines[:-1], " ".join([lines[-1], *settings])], numbers
+
+
+def _job(row: str, lines: list[str], seed: int, out: Path, above: Mapping[str, list[Job]]) -> Job:
+    folder = out / f"{file_name(row)}-{seed}"
+    others = {name: next((job for job in jobs if job.seed == seed), jobs[0]).folder for name, jobs in above.items()}
+    names = {**others, "seed": seed, "run": folder, "out": out}
+    after = [other for name, other in others.items() if f"{{{name}}}" in " ".join(lines)]
+    return Job(
+        lines, seed, folder, [_words(line, {name: str(one) for name, one in names.items()}) for line in lines], after
+    )
+
+
+def _words(line: str, names: Mapping[str, str]) -> list[str]:
     try:
-        program, *words = (
-            re.sub(r"\{([\w.-]+)\}", lambda match: names.get(match[1], match[0]), word) for word in shlex.split(line)
-        )
+        program, *words = shlex.split(line)
     except ValueError as error:
         raise BadInput(f"{line}: {error}") from None
-    names_of_line = {word.partition("=")[0] for word in words}
-    own = {"seed": names["seed"], "out": names["run"]} if program in WITH_FOLDER else {}
-    words += [f"{name}={value}" for name, value in own.items() if name not in names_of_line]
+    for name, value in names.items():
+        words = [word.replace(f"{{{name}}}", value) for word in words]
+    for name, value in {"seed": names["seed"], "out": names["run"]}.items() if program in WITH_FOLDER else ():
+        words += [] if any(word.startswith(f"{name}=") for word in words) else [f"{name}={value}"]
     if program in COMMANDS:
         COMMANDS[program].read(words)
     elif program not in ("python", "qwop-dataset"):
         raise BadInput(f"{quoted(program)}: no such command; expected one of {', '.join(COMMANDS)}")
-    return program, *words
+    return [program, *words]
 
 
 def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
@@ -90,30 +107,31 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
     that other commands made.
     """
     for job in jobs:
-        if (before := read_note(job.folder)) and [*map(shlex.split, before["row"])] != [*map(shlex.split, job.row)]:
+        if (before := read_note(job.folder)[1]) and [*map(shlex.split, before["row"])] != [*map(shlex.split, job.row)]:
             raise BadInput(f"{job.folder}: was made by {'; '.join(before['row'])}; give out= another folder")
     mine: list[int | None] = [*os.sched_getaffinity(0)] if hasattr(os, "sched_getaffinity") else [None]
     cores: SimpleQueue[int | None] = SimpleQueue()
     for number in range(workers):
         cores.put(mine[number % len(mine)])
     stopped, running = Event(), list[subprocess.Popen[bytes]]()
-    waiting: dict[Path, Future[str | None]] = {}
+    ends: dict[Path, Future[str]] = {}
 
-    def carry_out(job: Job) -> str | None:
-        """Run the commands that are not done; the last line of one that fails."""
-        if failures := [folder.name for folder in job.after if waiting[folder].result() is not None]:
+    def carry_out(job: Job) -> str:
+        """Run the commands that are not done; the last line of one that fails, else an empty text."""
+        if failures := [folder.name for folder in job.after if ends[folder].result()]:
             return f"needs {failures[0]}, which failed"
-        note, record = note_of(job.folder), read_note(job.folder) or {"seed": job.seed, "row": [*job.row], "done": []}
+        note, before = read_note(job.folder)
+        record = before or {"seed": job.seed, "row": job.row, "done": []}
         note.parent.mkdir(parents=True, exist_ok=True)
-        core = cores.get()
+        core, output = cores.get(), note.with_suffix(".txt")
         try:
             for words in job.commands[len(record["done"]) :]:
-                began, line = time.monotonic(), [*_program(words[0]), *words[1:], *_resumption(words)]
-                with (output := note.with_suffix(".txt")).open("wb") as file:
-                    environment = {**os.environ, **ONE_THREAD}
+                began = time.monotonic()
+                with output.open("wb") as file:
                     process = subprocess.Popen(
-                        line, stdout=file, stderr=subprocess.STDOUT, env=environment, start_new_session=True
-                    )
+                        _line(words), stdout=file, stderr=subprocess.STDOUT, env={**os.environ, **ONE_THREAD},
+                        start_new_session=True,
+                    )  # fmt: skip
                     running.append(process)
                     if stopped.is_set():
                         process.terminate()
@@ -121,21 +139,21 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
                         os.sched_setaffinity(process.pid, {core})
                     code = process.wait()
                 if code:
-                    lines = output.read_text(encoding="utf-8", errors="replace").split("\n")
-                    return next((line.strip() for line in reversed(lines) if line.strip()), f"exit code {code}")
+                    text = output.read_text(encoding="utf-8", errors="replace").strip()
+                    return text.splitlines()[-1].strip() if text else f"exit code {code}"
                 record["done"].append({"command": shlex.join(words), "seconds": time.monotonic() - began, **origin()})
                 write_atomic(note, dumps(record, indent=1) + "\n")
         finally:
             cores.put(core)
-        return None
+        return ""
 
     pool = ThreadPoolExecutor(workers)
     try:
         for job in jobs:
-            waiting[job.folder] = pool.submit(carry_out, job)
-        for folder, future in waiting.items():
-            print(f"{folder.name}: {future.result() or 'done'}", flush=True)
-        return {folder: last for folder, future in waiting.items() if (last := future.result()) is not None}
+            ends[job.folder] = pool.submit(carry_out, job)
+        for folder, end in ends.items():
+            print(f"{folder.name}: {end.result() or 'done'}", flush=True)
+        return {folder: end.result() for folder, end in ends.items() if end.result()}
     finally:
         stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -144,14 +162,13 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
         pool.shutdown()
 
 
-def _program(name: str) -> list[str]:
-    return [sys.executable] if name == "python" else [str(Path(sysconfig.get_path("scripts")) / name)]
-
-
-def _resumption(words: Sequence[str]) -> list[str]:
+def _line(words: Sequence[str]) -> list[str]:
+    """The command line of a program, which continues an interrupted run."""
+    program = [sys.executable] if words[0] == "python" else [str(Path(sysconfig.get_path("scripts")) / words[0])]
     folder = next((Path(word.removeprefix("out=")) for word in words if word.startswith("out=")), Path())
     resumes = words[0] in ("qwop-finetune", "qwop-population") and "resume=true" not in words
-    return ["resume=true"] if resumes and ((folder / METRICS).exists() or any(folder.glob("checkpoints/*"))) else []
+    begun = (folder / METRICS).exists() or any(folder.glob("checkpoints/*"))
+    return [*program, *words[1:], *(["resume=true"] if resumes and begun else [])]
 
 
 @cache

@@ -107,7 +107,7 @@ def _pretrain(settings: PretrainSettings, dataset: Dataset | None, start: Policy
     command = command_line("qwop-pretrain", settings.words)
     page = pretraining_page(str(dataset.folder), splits, evaluations, command, to_yaml(settings))
     write_atomic(out / REPORT, page)
-    write_json(out / MEASURES, str(dataset.folder), splits, evaluations)
+    write_json(out / MEASURES, str(dataset.folder), policy.environment, splits, evaluations)
     lines = [
         f"policy: {out / POLICY}",
         f"report: {out / REPORT}",

@@ -97,11 +97,14 @@ def games_table(evaluations: Sequence[Evaluation]) -> Table:
     return table
 
 
-def write_json(path: Path, dataset: str, splits: Sequence[HeldOut], evaluations: Sequence[Evaluation]) -> None:
+def write_json(
+    path: Path, dataset: str, environment: EnvironmentSpec, splits: Sequence[HeldOut], evaluations: Sequence[Evaluation]
+) -> None:
     """Write `pretraining.json`: the means over the splits, each split, and the figures of the games."""
     names = list(splits[0].measures)
     document: dict[str, Any] = {
         "dataset": dataset,
+        "environment": environment.to_json(),
         "held_out": {
             name: {measure: float(_over(splits, name, measure).mean()) for measure in MEASURED} for name in names
         },

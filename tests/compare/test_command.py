@@ -34,10 +34,9 @@ def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
     runs_folder: Path, tmp_path: Path, run_command: Callable[..., Any]
 ) -> None:
     rows = tmp_path / "rows.yaml"
-    rows.write_text(f"title: From a file\ngoal: 9\nrows:\n  slow: {runs_folder}/slow-*\n  fast: {runs_folder}/fast-*\n")
-    run_command(compare, f"rows={rows}", "goal=10", f"out={tmp_path / 'out'}")
-    table = (tmp_path / "out/table.md").read_text()
-    assert "share of games with a return of 10 or more" in table
+    rows.write_text(f"title: From a file\nagainst: slow\nrows:\n  slow: {runs_folder}/slow-*\n")
+    run_command(compare, f"rows={rows}", f"fast={runs_folder}/fast-*", "against=fast", f"out={tmp_path / 'out'}")
+    assert "difference from fast" in (tmp_path / "out/table.md").read_text()
     assert "<h1>From a file</h1>" in (tmp_path / "out/report.html").read_text()
 
 
@@ -51,9 +50,9 @@ def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
         (["a=qwop-fintune seed=1"], "a: qwop-fintune: no such command"),
         (["a=qwop-finetune sed=1"], "a: sed: no such setting; did you mean seed?"),
         (["rows=nowhere.yaml"], "rows=nowhere.yaml: nowhere.yaml: no such file"),
-        (["rows=bad.yaml"], "bad.yaml: row is unknown; expected rows, seeds, against, goal, title"),
+        (["rows=bad.yaml"], "bad.yaml: row is unknown; expected rows, against, jobs, seeds, title"),
         (["rows=list.yaml"], "rows=list.yaml: "),
-        (["rows=empty.yaml"], "empty.yaml: no rows"),
+        (["rows=empty.yaml"], "no rows"),
     ],
 )
 def test_a_wrong_line_is_one_sentence_and_nothing_is_written(

@@ -1,16 +1,74 @@
-"""Lines and milestones of rows."""
+"""Statistics against values worked out by hand; lines and milestones of rows."""
 
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
 import pytest
 from qwop.common.errors import BadInput
-from qwop.compare.main import tables_of
-from qwop.compare.results import lines_of, milestones_of
+from qwop.compare.results import difference, estimate, improvement, interquartile_mean, lines_of, mean, milestones_of
 
-from .rows import returns, run, runner
+
+@pytest.mark.parametrize(
+    ("values", "middle"),
+    [
+        ([3.0], 3.0),
+        ([1.0, 2.0, 9.0], 4.0),  # ⌊3/4⌋ = 0: the mean
+        ([5.0, 1.0, 2.0, 3.0, 40.0, 4.0, 6.0, 7.0], 4.5),  # of 3, 4, 5, 6
+        ([0.0] * 7 + [1.0] * 3, 1 / 6),  # ⌊10/4⌋ = 2 at each end leave 5 zeros and a one
+    ],
+)
+def test_the_interquartile_mean_leaves_out_a_quarter_at_each_end(values: list[float], middle: float) -> None:
+    assert estimate(interquartile_mean, values)[0] == pytest.approx(middle)
+
+
+def test_intervals_are_the_percentiles_of_all_resamples() -> None:
+    values = [1.0, 2.0, 4.0, 8.0]
+    every = np.array(list(itertools.product(values, repeat=len(values))))
+    for statistic, exact in (
+        (mean, every.mean(axis=1)),
+        (interquartile_mean, np.sort(every, axis=1)[:, 1:3].mean(axis=1)),
+    ):
+        assert [*estimate(statistic, values)[1:]] == np.quantile(exact, [0.025, 0.975]).tolist()
+
+
+def test_two_rows_are_resampled_apart_and_a_single_seed_has_no_interval() -> None:
+    assert estimate(difference, [0.0, 2.0], [10.0, 14.0]) == (-11.0, -14.0, -8.0)
+    # Of 1 and 4 against 2: a resample of the row is 11, 14, 41 or 44, so 0, ½, ½ or 1.
+    assert estimate(improvement, [1.0, 4.0], [2.0, 2.0]) == (0.5, 0.0, 1.0)
+    assert estimate(mean, [3.0]) == (3.0, None, None)
+    assert estimate(difference, [3.0], [1.0, 3.0]) == (1.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("row", "other", "probability"),
+    [([1.0, 2.0, 3.0], [0.0], 1.0), ([0.0], [1.0, 2.0, 3.0], 0.0), ([1.0, 4.0], [2.0, 3.0, 1.0, 0.0], 5.5 / 8)],
+)
+def test_probability_of_improvement_counts_won_pairs_and_half_of_the_ties(
+    row: list[float], other: list[float], probability: float
+) -> None:
+    assert estimate(improvement, row, other)[0] == pytest.approx(probability)
+
+
+def run(seed: int, environment: str = "CartPole-v1", **greedy: Any) -> dict[str, Any]:
+    return {"seed": seed, "environment": environment, "greedy": greedy, "drawn": {}}
+
+
+def returns(*values: float, first: int = 0) -> list[dict[str, Any]]:
+    """Runs with these mean returns, and seeds from `first`."""
+    return [run(seed, mean_return=value) for seed, value in enumerate(values, first)]
+
+
+def runner(seed: int, share: float, seconds: float | None) -> dict[str, Any]:
+    """A run of QWOP."""
+    figures = {"finish_share": share, "mean_metres": 100 * share, "median_seconds": seconds, "mean_return": 1.0}
+    return run(seed, "QWOP-v1", **figures)
 
 
 def test_a_line_has_means_intervals_and_the_difference_from_the_last_row() -> None:
     with_, without = lines_of({"with": returns(10.0, 30.0, 20.0), "without": returns(9.0, 27.0, 24.0)})
-    assert (with_["mean"], with_["mean_low"], with_["mean_high"]) == (20.0, 10.0, 30.0)
+    assert (with_["mean"], with_["mean_low"], with_["mean_high"], with_["iqm"]) == (20.0, 10.0, 30.0, 20.0)
     assert (with_["seeds"], with_["values"]) == (3, {0: 10.0, 1: 30.0, 2: 20.0})
     assert (with_["against"], with_["paired"], with_["difference"]) == ("without", True, 0.0)
     assert (with_["difference_low"], with_["difference_high"]) == (-4.0, 3.0)
@@ -18,10 +76,17 @@ def test_a_line_has_means_intervals_and_the_difference_from_the_last_row() -> No
     assert "difference" not in without
 
 
-def test_rows_are_compared_with_the_row_that_is_named() -> None:
-    a, b, c = lines_of({"a": returns(1.0, 2.0), "b": returns(2.0, 4.0), "c": returns(0.0, 1.0)}, against="b")
-    assert (a["against"], a["difference"], c["difference"]) == ("b", -1.5, -2.5)
-    assert "against" not in b
+def test_equal_seeds_are_paired_and_others_left_out() -> None:
+    """Each seed gains 1: the difference is certain, however much the seeds differ."""
+    line, _ = lines_of({"row": returns(11.0, 21.0, 41.0, 0.0), "other": returns(99.0, 20.0, 40.0, first=0)[1:]})
+    assert (line["paired"], line["difference"], line["difference_low"], line["difference_high"]) == (True, 1, 1, 1)
+    line, _ = lines_of({"row": returns(0.0, 2.0), "other": returns(10.0, 14.0, first=2)})
+    assert (line["paired"], line["difference"], line["difference_low"], line["difference_high"]) == (
+        False,
+        -11,
+        -14,
+        -8,
+    )
 
 
 def test_fewer_seconds_are_an_improvement() -> None:
@@ -41,75 +106,39 @@ def test_a_seed_that_never_finishes_has_no_time_and_the_line_counts_it() -> None
     assert (none["row"], none["seeds"], none.get("mean")) == ("never", 0, None)
 
 
-def test_the_goal_makes_the_share_of_games_that_reach_it_a_figure() -> None:
-    games = [{"reward": 100.0}, {"reward": 475.0}, {"reward": 500.0}, {"reward": 474.0}]
-    lines = [*lines_of({"row": [run(0, games=games)]}, goal=475)]
-    assert [(one["figure"], one["mean"]) for one in lines] == [
-        ("mean return", 0.0), ("share of games with a return of 475 or more", 0.5),
-    ]  # fmt: skip
-
-
-def test_environments_are_compared_apart() -> None:
+def test_environments_are_compared_apart_with_the_row_that_is_named() -> None:
     rows = {name: returns(1.0, 2.0) for name in ("a", "b")} | {"c": [runner(0, 1.0, 50.0)], "d": [runner(0, 0.5, 50.0)]}
     lines = [*lines_of(rows, against="a")]
     assert {(one["row"], one.get("against")) for one in lines} == {("a", None), ("b", "a"), ("c", "d"), ("d", None)}
+    with pytest.raises(BadInput, match="against=e: no such row; expected one of a, b"):
+        list(lines_of(rows, "e"))
 
 
-@pytest.mark.parametrize(
-    ("rows", "against", "complaint"),
-    [
-        ({"a": returns(1.0)}, "b", "against=b: no such row; expected one of a"),
-        ({"a": [*returns(1.0), runner(1, 1.0, 50.0)]}, None, "a: has runs of CartPole-v1 and of QWOP-v1"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(rows: dict, against: str | None, complaint: str) -> None:
-    with pytest.raises(BadInput, match=complaint):
-        list(lines_of(rows, against))
-
-
-def log(*rows: tuple[int, float, float]) -> list[dict]:
-    """Decisions, seconds, and the return of live play."""
-    return [{"decisions": decisions, "time/seconds": now, "live/return": value} for decisions, now, value in rows]
+def curves(
+    *rows: tuple[str, int, int, float, float], column: str = "live/return", id: str = "CartPole-v1"
+) -> pd.DataFrame:
+    """Row, seed, decisions, seconds, and the column."""
+    return pd.DataFrame(rows, columns=["row", "seed", "decisions", "time/seconds", column]).assign(environment=id)
 
 
 def test_a_milestone_is_the_median_of_the_seeds_that_reached_it() -> None:
-    runs = [
-        run(0, log((100, 1.0, 20.0), (200, 2.0, 480.0), (300, 3.0, 490.0))),
-        run(1, log((100, 1.5, 20.0), (400, 8.0, 475.0))),
-        run(2, log((100, 1.0, 474.0))),
-    ]
-    first, second = milestones_of({"row": runs, "other": [run(0, log((100, 1.0, 20.0)))]})
+    logs = curves(
+        ("row", 0, 100, 1.0, 20.0), ("row", 0, 200, 2.0, 480.0), ("row", 0, 300, 3.0, 490.0),
+        ("row", 1, 100, 1.5, 20.0), ("row", 1, 400, 8.0, 475.0), ("row", 2, 100, 1.0, 474.0),
+        ("other", 0, 100, 1.0, 20.0),
+    )  # fmt: skip
+    first, second = milestones_of(pd.concat([logs, curves(("far", 0, 1, 1.0, 480.0), id="Nowhere-v0")]))
     assert first == {
         "environment": "CartPole-v1", "milestone": "return of 475", "row": "row", "reached": 2, "seeds": 3,
         "decisions": 300.0, "seconds": 5.0,
     }  # fmt: skip
-    assert (second["reached"], second["decisions"]) == (0, None)
-
-
-def test_the_goal_is_the_milestone_where_one_is_given() -> None:
-    (only,) = milestones_of({"row": [run(0, log((100, 1.0, -120.0), (200, 2.0, -99.0)), "Acrobot-v1")]}, goal=-110)
-    assert (only["milestone"], only["decisions"]) == ("return of -110", 200.0)
+    assert (second["row"], second["reached"], second["decisions"]) == ("other", 0, None)
 
 
 def test_the_milestones_of_qwop_are_finishes_and_times() -> None:
-    rows = [
-        {"decisions": 10, "time/seconds": 1.0, "live/finish_share": 0.0},
-        {"decisions": 20, "time/seconds": 2.0, "live/finish_share": 0.1, "live/best_seconds": 59.0},
-        {"decisions": 30, "time/seconds": 3.0, "live/finish_share": 0.5, "live/best_seconds": 47.0},
-    ]
-    firsts = {one["milestone"]: one["decisions"] for one in milestones_of({"row": [runner(0, 1.0, 50.0, rows)]})}
-    assert firsts == {
+    shares = [("row", 0, decisions, 1.0, share) for decisions, share in ((10, 0.0), (20, 0.1), (30, 0.5))]
+    logs = curves(*shares, column="live/finish_share", id="QWOP-v1").assign(**{"live/best_seconds": [np.nan, 59, 47]})
+    assert {one["milestone"]: one["decisions"] for one in milestones_of(logs)} == {
         "the first finish": 20, "half of the games finished": 30, "a game in 60 s": 20,
         "in 47.34 s (the published agent)": 30,
     }  # fmt: skip
-
-
-def test_rows_without_learning_or_of_environments_that_are_not_imported_have_no_milestones() -> None:
-    rows = {"learns": [run(0, log((100, 1.0, 480.0)))], "plays": [run(0)]}
-    rows["elsewhere"] = [run(0, log((100, 1.0, 20.0)), "Nowhere-v0")]
-    assert [one["row"] for one in milestones_of(rows)] == ["learns"]
-
-
-def test_the_values_of_the_seeds_0_1_and_so_on_stand_alone_and_others_behind_their_seed() -> None:
-    (_, _, rows) = next(tables_of([*lines_of({"in order": returns(1, 2), "later": returns(3, 4, first=5)})], []))
-    assert [row[-1] for row in rows] == ["1, 2", "5: 3, 6: 4"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from qwop.common.errors import BadInput
+from qwop.compare import runner
 from qwop.compare.runner import Job, jobs_of, run_missing
 
 WORK = """
@@ -38,33 +39,30 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def jobs(out: str = "out", seeds: int = 2, **rows: str | list[str]) -> list[Job]:
-    lines = {name: [row] if isinstance(row, str) else row for name, row in rows.items()}
-    jobs_of_rows = jobs_of({name: (row, range(seeds)) for name, row in lines.items()}, Path(out))
-    return [job for every in jobs_of_rows.values() for job in every]
+    return [job for every in jobs_of(rows, seeds, Path(out)).values() for job in every]
 
 
 def test_names_in_braces_are_replaced_and_settings_in_braces_stay() -> None:
     line = "qwop-evaluate policy={base}/policy.safetensors original.folder={out}/{x} 'environment={reward: shaped}'"
     _, _, first, second = jobs(base="qwop-pretrain seed=7", row=line)
-    assert first.commands == (
-        ("qwop-evaluate", "policy=out/base-0/policy.safetensors", "original.folder=out/{x}",
-         "environment={reward: shaped}", "seed=0", "out=out/row-0"),
-    )  # fmt: skip
+    assert first.commands == [
+        ["qwop-evaluate", "policy=out/base-0/policy.safetensors", "original.folder=out/{x}",
+         "environment={reward: shaped}", "seed=0", "out=out/row-0"],
+    ]  # fmt: skip
     assert second.commands[0][1] == "policy=out/base-1/policy.safetensors"
-    assert second.after == {Path("out/base-1")}
+    assert second.after == [Path("out/base-1")]
 
 
 def test_a_seed_or_folder_of_the_rows_own_stays() -> None:
     (job, _) = jobs(row=["qwop-pretrain seed=1{seed} out={run}/tuned", "qwop-dataset describe data/me"])
-    assert job.commands == (
-        ("qwop-pretrain", "seed=10", "out=out/row-0/tuned"), ("qwop-dataset", "describe", "data/me"),
-    )  # fmt: skip
+    assert job.commands == [
+        ["qwop-pretrain", "seed=10", "out=out/row-0/tuned"], ["qwop-dataset", "describe", "data/me"],
+    ]  # fmt: skip
 
 
 def test_a_row_with_one_run_serves_every_seed() -> None:
-    jobs_of_rows = jobs_of(
-        {"_games": (["python work.py out={run}"], [5]), "row": (["qwop-pretrain dataset={_games}"], [0, 5])}, Path("o")
-    )
+    games = {"command": "python work.py out={run}", "seeds": [5]}
+    jobs_of_rows = jobs_of({"_games": games, "row": "qwop-pretrain dataset={_games}"}, [0, 5], Path("o"))
     assert [job.commands[0][1] for job in jobs_of_rows["row"]] == ["dataset=o/_games-5"] * 2
 
 
@@ -119,7 +117,7 @@ from pathlib import Path
 from qwop.common.ends import one_line_end
 from qwop.compare.runner import jobs_of, run_missing
 with one_line_end("compare"):
-    run_missing(jobs_of({"row": (["python work.py out={run}"], [0, 1])}, Path("out"))["row"], 1)
+    run_missing(jobs_of({"row": "python work.py out={run}"}, 2, Path("out"))["row"], 1)
 """
 
 
@@ -141,21 +139,18 @@ def test_an_interrupted_comparison_ends_its_runs_and_goes_on_when_it_is_repeated
     assert [Path(f"out/row-{seed}/calls").read_text() for seed in (0, 1)] == ["-", "-"]
 
 
-def test_an_interrupted_training_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from qwop.compare import runner
-
+def test_an_interrupted_training_is_resumed() -> None:
     words = ("qwop-finetune", "environment=CartPole-v1", "out=tuned")
-    assert runner._resumption(words) == []
+    assert "resume=true" not in runner._line(words)
     Path("tuned").mkdir()
     Path("tuned/metrics.jsonl").touch()
-    assert runner._resumption(words) == ["resume=true"]
-    assert runner._resumption(("qwop-pretrain", *words[1:])) == []
+    assert runner._line(words)[-1] == "resume=true"
+    assert "resume=true" not in runner._line(("qwop-pretrain", *words[1:]))
 
 
 def test_a_name_with_quotes_spaces_and_slashes_is_a_folder() -> None:
-    jobs_of_rows = jobs_of({"_o's/a b": (["python work.py out={run}"], [0])}, Path("my out"))
-    (job,) = jobs_of_rows["_o's/a b"]
+    (job,) = jobs_of({"_o's/a b": "python work.py out={run}"}, 1, Path("my out"))["_o's/a b"]
     assert job.folder == Path("my out/_o's-a b-0")
-    assert job.commands == (("python", "work.py", "out=my out/_o's-a b-0"),)
+    assert job.commands == [["python", "work.py", "out=my out/_o's-a b-0"]]
     with pytest.raises(BadInput, match="it's: No closing quotation"):
         jobs(row="python it's")

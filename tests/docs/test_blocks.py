@@ -34,7 +34,6 @@ from qwop.commands import COMMANDS
 from qwop.common import imports
 from qwop.common.errors import BadInput
 from qwop.common.settings import read
-from qwop.compare.main import commands_of
 from qwop.compare.runner import jobs_of
 from qwop.datasets.main import VERBS, with_names
 from qwop.finetune.schedules.phase import parse_phases
@@ -319,7 +318,7 @@ def test_schedules_studies_and_rows_are_accepted(block: Block) -> None:
         study = read(StudySettings, node, "study")
         CommandRun(COMMANDS[study.command], study.settings, study.objective).check(study.space)
     elif "rows" in node:
-        assert jobs_of({name: commands_of(name, row, 1) for name, row in node["rows"].items()}, Path("out"))
+        assert jobs_of(node["rows"], 1, Path("out"))
     else:
         assert parse_phases(node["phases"])
 
