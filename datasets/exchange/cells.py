@@ -41,13 +41,13 @@ class Cells:
     def __init__(self, columns: Mapping[str, Column], separator: str = "", words: Collection[str] = ()) -> None:
         self._columns = columns
         self._separator, self._words = separator, words
-        self._numbers = {name: one for name, one in columns.items() if isinstance(one, np.ndarray)}
+        self._numbers: dict[str, NDArray[Any]] = {}
 
     @cached_property
     def _decimal(self) -> str:
         """The mark of decimals."""
         marked: set[str] = set()
-        for name in self._columns.keys() - self._numbers.keys() - {*self._words}:
+        for name in {*filter(self.holds_texts, self._columns)} - {*self._words}:
             texts = pc.unique(_trimmed(self._columns[name])).drop_null()
             texts = texts.filter(pc.match_substring_regex(texts, _NUMBER))
             marked |= {*texts.filter(pc.match_substring_regex(texts, "[.,]")).to_pylist()}
@@ -65,7 +65,8 @@ class Cells:
 
     def holds_texts(self, name: str) -> bool:
         """True for a column of texts, which may be numbers."""
-        return not isinstance(self._columns[name], np.ndarray)
+        column = self._columns[name]
+        return not isinstance(column, np.ndarray) and _is_text(column.type)
 
     def texts(self, name: str, names: Collection[str] = ()) -> NDArray[np.str_]:
         """The cells of a column of texts, `""` where they are missing. names: texts that are there, though they look
@@ -75,12 +76,10 @@ class Cells:
         return np.where(np.isin(cells, [one for one in MISSING if one not in names]), "", cells)
 
     def marks(self, name: str) -> NDArray[np.str_]:
-        """The cells as texts that tell them apart: whole numbers without their decimals."""
+        """The cells as texts that tell them apart, `""` where they are missing."""
         if self.holds_texts(name):
-            whole = pc.replace_substring_regex(pa.array(self.texts(name, MISSING)), r"^(-?\d+)[.,]0+$", r"\1")
-            return np.asarray(whole.to_numpy(zero_copy_only=False), str)
-        numbers = self.column(name).tolist()
-        return np.array(["" if one != one else f"{one}".removesuffix(".0") for one in numbers], np.str_)
+            return self.texts(name, MISSING)
+        return np.array(["" if one != one else f"{one}".removesuffix(".0") for one in self.column(name).tolist()])
 
     def column(self, name: str) -> NDArray[Any]:
         """A column with one number a row; of several in a row, the first."""
@@ -99,20 +98,8 @@ class Cells:
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, [rows] or what its lists hold, with NaN where it has none; BadInput for others."""
         if name not in self._numbers:
-            texts = _trimmed(self._columns[name])
-            texts = pc.if_else(pc.is_in(texts, pa.array(MISSING)), pa.scalar(None, texts.type), texts)
-            words = pc.utf8_lower(texts)
-            if pc.all(pc.is_in(words.drop_null(), pa.array(["true", "false"]))).as_py() and words.null_count < len(
-                words
-            ):
-                numbers = pc.equal(words, "true").cast(pa.float64())
-            else:
-                strange = texts.filter(pc.invert(pc.match_substring_regex(texts, _NUMBER)))
-                if len(strange):
-                    raise BadInput(f"column {quoted(name)} holds {quoted(str(strange[0]))}, expected numbers")
-                plain = pc.replace_substring(pc.replace_substring(texts, self._decimal, "."), "+", "")
-                numbers = plain.cast(pa.float64())
-            self._numbers[name] = np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+            column = self._columns[name]
+            self._numbers[name] = column if isinstance(column, np.ndarray) else self._converted(name, column)
         return self._numbers[name]
 
     def truths(self, name: str, decisions: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -142,7 +129,52 @@ class Cells:
             )
         return true
 
+    def _converted(self, name: str, values: pa.Array) -> NDArray[Any]:
+        kind = values.type
+        if _is_text(kind):
+            return self._typed(name, values)
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+            lengths = pc.unique(pc.drop_null(pc.list_value_length(values)))
+            if len(lengths) != 1:
+                raise BadInput(f"column {quoted(name)} holds lists of different lengths")
+            numbers = self._converted(name, pc.list_flatten(values))
+            there = values.is_valid().to_numpy(zero_copy_only=False)
+            numbers = numbers.reshape(int(there.sum()), lengths[0].as_py(), *numbers.shape[1:])
+            if numbers.shape[1:] == (1,):  # LeRobot's lists of one
+                numbers = numbers[:, 0]
+            if there.all():
+                return numbers
+            whole = np.full((len(there), *numbers.shape[1:]), np.nan)
+            whole[there] = numbers
+            return whole
+        if not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)) or (
+            pa.types.is_temporal(kind)
+        ):
+            raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them")
+        if not pa.types.is_integer(kind) or values.null_count:
+            values = values.cast(pa.float64(), safe=False)
+        return np.array(values.to_numpy(zero_copy_only=False))
+
+    def _typed(self, name: str, values: pa.Array) -> NDArray[np.float64]:
+        """Numbers as a person or a program writes them, or truths."""
+        texts = _trimmed(values)
+        texts = pc.if_else(pc.is_in(texts, pa.array(MISSING)), pa.scalar(None, texts.type), texts)
+        words = pc.utf8_lower(texts.drop_null())
+        if len(words) and pc.all(pc.is_in(words, pa.array(["true", "false"]))).as_py():
+            numbers = pc.equal(pc.utf8_lower(texts), "true").cast(pa.float64())
+        else:
+            strange = texts.filter(pc.invert(pc.match_substring_regex(texts, _NUMBER)))
+            if len(strange):
+                raise BadInput(f"column {quoted(name)} holds {quoted(str(strange[0]))}, expected numbers")
+            plain = pc.replace_substring(pc.replace_substring(texts, self._decimal, "."), "+", "")
+            numbers = plain.cast(pa.float64())
+        return np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
 
 def _trimmed(column: pa.Array) -> pa.Array:
     """Texts without spaces around them, with a hyphen where Swedish spreadsheets have a minus."""
-    return pc.replace_substring(pc.utf8_trim_whitespace(column), "\N{MINUS SIGN}", "-")
+    return pc.replace_substring(pc.utf8_trim_whitespace(column.cast(pa.string())), "\N{MINUS SIGN}", "-")

@@ -35,9 +35,7 @@ OTHERS = {*COLUMNS, "time", "actor", "probability", "task_index", "task", "episo
 """Columns that are no part of an observation."""
 
 
-def names_of(
-    header: Sequence[str], columns: Mapping[str, str | Sequence[str]], index: frozenset[str] = frozenset()
-) -> dict[str, list[str]]:
+def names_of(header: Sequence[str], columns: Mapping[str, str | Sequence[str]]) -> dict[str, list[str]]:
     """The columns of each part of a decision, of those that a table has; BadInput for wrong `columns`."""
     if strange := [name for name in columns if name not in GIVEN]:
         raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(GIVEN)}")
@@ -60,7 +58,7 @@ def names_of(
             f"has no column action, but {quoted(', '.join(header), LONGEST_REASON)}; name it with columns.action=…"
         )
     others = {one for names in ALIASES.values() for one in names} | OTHERS
-    rest = [one for one in header if one not in in_use | others | index and not UNNAMED.fullmatch(one)]
+    rest = [one for one in header if one not in in_use | others and not UNNAMED.fullmatch(one)]
     numbers = [one for one in rest if one.startswith("obs") and not one.startswith("obs_next")]
     numbers = [one for one in numbers if one != "observation" or len(numbers) == 1] or rest
     parts["observation"] = own.get("observation") or _by_number(numbers)

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ..schema import DatasetInfo, Episode
@@ -22,7 +20,7 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
 
     d3rlpy stores one row per decision and no final observation. A terminated episode needs none. d3rlpy drops the last
     transition of any other, for want of its next observation, so the final observation is added as one more row, and
-    the transition dropped is that row's, with the dummy action 0. Images become channel-first (see `channel_first`).
+    the transition dropped is that row's, with the dummy action 0.
     """
     try:
         import_module("d3rlpy")
@@ -36,7 +34,7 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
         cut = 0 if episode.terminated else 1
         rows = len(episode) + cut
         last = np.arange(rows) == rows - 1
-        observations.append(channel_first(episode.observations[:rows]))
+        observations.append(episode.observations[:rows])
         actions.append(np.append(episode.actions, np.zeros(cut, dtype=np.int16)))
         rewards.append(np.append(episode.rewards, np.zeros(cut, dtype=np.float32)))
         terminals.append(last & (cut == 0))
@@ -50,25 +48,3 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
         action_space=ActionSpace.DISCRETE,
         action_size=info.actions,
     )
-
-
-def channel_first(observations: NDArray[Any]) -> NDArray[Any]:
-    """Arrange images as d3rlpy's pixel encoder expects them, uint8 [T, C, H, W]; other observations stay as they are.
-
-    Greyscale images [T, H, W] get one channel. With three dimensions, whichever of the first and the last is smaller
-    holds the channels.
-    """
-    if observations.dtype != np.uint8:
-        return observations
-    if observations.ndim == 3:
-        return observations[:, None]
-    if observations.ndim == 4 and observations.shape[-1] < observations.shape[1]:
-        return np.moveaxis(observations, -1, 1)
-    return observations
-
-
-def export(episodes: Iterable[Episode], info: DatasetInfo, path: Path) -> None:
-    """Write episodes as a file that `d3rlpy.dataset.ReplayBuffer.load` opens. Holds all of them in memory."""
-    converted = to_d3rlpy(episodes, info)
-    with path.open("x+b") as file:
-        converted.dump(file)

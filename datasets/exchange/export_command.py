@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,7 +9,7 @@ from pydantic import Field
 from rich.console import Console
 
 from ...common.command import Command
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.files import atomic_file
 from ...common.progress import plain_console
 from ...common.run_folder import clone_next
@@ -34,8 +33,6 @@ class ExportSettings(Settings):
     """New folder or file; of huggingface the repository, as in me/runs."""
     licence: str | None = None
     """huggingface: licence under which it is published, such as cc-by-4.0."""
-    title: str | None = None
-    """huggingface: title of the card. null: the repository's name."""
 
 
 def run(settings: ExportSettings) -> None:
@@ -49,7 +46,7 @@ def run(settings: ExportSettings) -> None:
         return
     out = Path(settings.out)
     if settings.to == "minari":
-        with new_folder(out, [dataset.folder]) as folder:
+        with new_folder(out, [dataset.folder]) as folder, naming(out):
             minari.export(dataset, out.resolve().name, folder)
     else:
         if out.suffix != ".h5":
@@ -57,8 +54,9 @@ def run(settings: ExportSettings) -> None:
         if out.exists():
             raise BadInput(f"out={out}: is there already; give out= a new name")
         require_outside(out, [dataset.folder])
-        with atomic_file(out) as partial:
-            d3rlpy.export(dataset, dataset.info, partial)
+        converted = d3rlpy.to_d3rlpy(dataset, dataset.info)
+        with atomic_file(out) as partial, partial.open("xb") as file:
+            converted.dump(file)
     console.print(f"not held by this format: {minari.LOST if settings.to == 'minari' else d3rlpy.LOST}")
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
     console.print(clone_next(dataset.folder))
@@ -71,12 +69,8 @@ def _prepare(dataset: Dataset, repository: str, settings: ExportSettings, consol
         raise BadInput(f"out={repository}: expected a user's or organisation's repository, such as me/runs")
     if not settings.licence or not settings.licence.replace("-", "").replace(".", "").isalnum():
         raise BadInput("licence is not set: expected one that the hub knows, such as cc-by-4.0 or mit")
-    title = settings.title or name.replace("-", " ").replace("_", " ").capitalize()
-    fields: Mapping[str, str] = {
-        "license": f" {settings.licence.lower()}",
-        "pretty_name": f" {json.dumps(' '.join(title.split()), ensure_ascii=False)}",
-    }
-    describe(dataset.folder, fields)
+    title = name.replace("-", " ").replace("_", " ").capitalize()
+    describe(dataset.folder, {"license": f" {settings.licence.lower()}", "pretty_name": f" {json.dumps(title)}"})
     console.print(f"{dataset.folder}: the card is complete; upload the folder with:")
     line = ["hf", "upload", repository, str(dataset.folder), ".", "--repo-type", "dataset", "--exclude", f"{ASIDE}/*"]
     console.print(shlex.join(line), soft_wrap=True)

@@ -5,6 +5,7 @@ An episode's behaviour probabilities and times go into Minari's `infos`; what Mi
 """
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -13,11 +14,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Discrete, MultiBinary, MultiDiscrete
+from gymnasium.spaces import Discrete
 
-from ...common.errors import LONGEST_REASON, BadInput, naming, quoted
+from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, read_bytes
-from ...envs.actions import Space, action_at, action_count, form_names
+from ...envs.actions import Space, form_names
 from ...envs.observation import plain_form, without_texts
 from ...envs.registration import NAMESPACE
 from ...envs.spec import EnvironmentSpec, interface_of
@@ -26,54 +27,60 @@ from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
 from .imported import ImportDefaults, Imported, filled_in
+from .table_files import foreign
 
 DATA, METADATA = "data", "metadata.json"
 """Subfolder that Minari opens, and its description."""
 
 INSTALL = "pip install 'qwop[minari]'"
 
-LOST = "keys, who acted, and all facts but the seed"
+LOST = "keys, who acted, all facts but the seed, and the form of actions that are no numbers from 0"
 """Content of a dataset that Minari's files do not hold."""
 
 LARGEST = 64 * MEGABYTE
 """Bytes of the metadata, which hold both spaces with the bounds of every number."""
 
+ROW, EPISODE = 32, 20_000
+"""Bytes of a file beside observations and probabilities: of a decision, and of an episode's groups and attributes."""
+
 EXPECTED = "expected a dataset of Minari"
 
 
 def export(dataset: Dataset, name: str, folder: Path) -> None:
-    """Write a dataset as Minari's, with the id `name`, into an empty folder. BadInput if Minari is not installed."""
+    """Write a dataset as Minari's, with the id `name`, into an empty folder. BadInput if Minari is not installed, and
+    without room: HDF5 ends the process on a full disk."""
     minari = _minari()
     from minari.dataset.minari_storage import MinariStorage
 
     info, spec = dataset.info, dataset.info.observation
+    row = spec.size * np.dtype(spec.dtype).itemsize + 4 * info.actions + ROW
+    needed = int(dataset.lengths().sum() + len(dataset)) * row + EPISODE * len(dataset)
+    if needed > (free := shutil.disk_usage(folder).free):
+        raise BadInput(f"{needed / MEGABYTE:,.0f} MB are needed, but the disk has {free / MEGABYTE:,.0f} MB left")
     bounds = (0, 255, spec.shape, np.uint8) if spec.dtype == "uint8" else (-np.inf, np.inf, spec.shape, np.float32)
-    actions = _action_space(info)
     storage = MinariStorage.new(
         folder / DATA,
         observation_space=gymnasium.spaces.Box(*bounds),
-        action_space=actions,
+        action_space=Discrete(info.actions),
         env_spec=_env_spec(info.environment),
         jpeg_encoding=False,
     )
     storage.update_metadata({"dataset_id": name, "minari_version": minari.__version__})
-    storage.update_episodes(_buffer(episode, actions) for episode in dataset)
+    storage.update_episodes(_buffer(episode) for episode in dataset)
 
 
-def _buffer(episode: Episode, actions: Space) -> Any:
+def _buffer(episode: Episode) -> Any:
     from minari.data_collector import EpisodeBuffer
 
     ends = np.arange(len(episode)) == len(episode) - 1
     mu = episode.behaviour_probabilities
-    infos: dict[str, Any] = {
-        "behaviour_probabilities": np.append(mu, np.zeros_like(mu[:1]), axis=0)
-    }  # a row an observation
+    infos: dict[str, Any] = {"behaviour_probabilities": np.pad(mu, [(0, 1), (0, 0)])}  # a row an observation
     if episode.times is not None:
         infos["time"] = episode.times
     return EpisodeBuffer(
         seed=episode.seed,
         observations=episode.observations,
-        actions=np.array([action_at(actions, int(index)) for index in episode.actions]),
+        actions=episode.actions.astype(np.int64),
         rewards=episode.rewards,
         terminations=ends & episode.terminated,
         truncations=ends & episode.truncated,
@@ -95,29 +102,17 @@ def read(path: Path, defaults: ImportDefaults) -> Imported:
     for file in folder.rglob("*"):  # the libraries wait for what a pipe or a device has to say
         if not file.is_dir() and not (file.is_file() and file.stat().st_size):
             raise BadInput(f"{file}: empty, or no file; {EXPECTED}")
-    _require_spaces(folder / METADATA)
-    try:
+    with naming(folder / METADATA), foreign(EXPECTED):
+        # Bounds may be infinite, which `parse_json` refuses.
+        document = json.loads(read_bytes(folder / METADATA, LARGEST, EXPECTED))
+        if not all(isinstance(document[name], str) for name in ("observation_space", "action_space")):
+            # Minari would make the environment that the metadata name, and with it run whatever they say.
+            raise BadInput(f"its spaces are no texts; {EXPECTED}")
         dataset = MinariDataset(folder)
         spaces = without_texts(dataset.observation_space), without_texts(dataset.action_space)
-    except Exception as error:  # of Minari, Gymnasium, h5py and NumPy
-        raise BadInput(f"{path}: Minari cannot open it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
-    with naming(folder / METADATA):
         info = _info(dataset, spaces, defaults.environment)
     episodes = _episodes(dataset, ArrayForm(info, *spaces), defaults, path)
     return Imported(info, episodes, len(dataset), [filled_in(defaults)])
-
-
-def _require_spaces(path: Path) -> None:
-    """Raise BadInput for metadata without spaces: Minari would make the environment that they name, and with it run
-    whatever they say."""
-    try:
-        # Bounds may be infinite, which `parse_json` refuses.
-        document = json.loads(read_bytes(path, LARGEST, EXPECTED))
-        spaces = [document[name] for name in ("observation_space", "action_space")]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BadInput(f"{path}: cannot be read ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
-    if not all(isinstance(space, str) for space in spaces):
-        raise BadInput(f"{path}: its spaces are no texts; {EXPECTED}")
 
 
 def _info(dataset: Any, spaces: tuple[Space, Space], environment: EnvironmentSpec | None) -> DatasetInfo:
@@ -130,25 +125,18 @@ def _info(dataset: Any, spaces: tuple[Space, Space], environment: EnvironmentSpe
 
 
 def _episodes(dataset: Any, form: ArrayForm, defaults: ImportDefaults, path: Path) -> Iterator[Episode]:
-    try:
+    with naming(path), foreign(EXPECTED):
         metadata = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
         for number, (one, about) in enumerate(zip(dataset.iterate_episodes(), metadata, strict=True)):
             with naming(f"{path}: episode {number}"):
-                if len(one.rewards) != about.get("total_steps", len(one.rewards)):
-                    raise BadInput(f"{len(one.rewards)} steps, but its metadata say {about['total_steps']}")
-                if not len(one.terminations):
-                    raise BadInput("it has no decision")
+                if not len(one.rewards) == len(one.terminations) == about.get("total_steps", len(one.rewards)) > 0:
+                    raise BadInput(f"{len(one.rewards)} steps, but its metadata say {about.get('total_steps')}")
                 terminated, truncated = bool(one.terminations[-1]), bool(one.truncations[-1])
                 yield form.episode(
                     defaults, one.observations, one.actions, one.rewards, terminated=terminated,
                     truncated=truncated or not terminated, source=path.name, origin=Origin(game=number),
                     seed=None if about.get("seed") is None else int(about["seed"]),
                 )  # fmt: skip
-    except BadInput:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, IndexError, RuntimeError, AssertionError) as error:
-        reason = quoted(error, LONGEST_REASON) or type(error).__name__
-        raise BadInput(f"{path}: Minari cannot read its episodes ({reason}); {EXPECTED}") from None
 
 
 def _minari() -> Any:
@@ -158,17 +146,6 @@ def _minari() -> Any:
         return import_module("minari")
     except ImportError as error:
         raise BadInput(f"minari cannot be imported ({error}); install it with: {INSTALL}") from None
-
-
-def _action_space(info: DatasetInfo) -> Space:
-    """The environment's own action space if it has the form of an array, else numbers from 0."""
-    try:
-        own = info.environment.spaces.own_actions
-    except BadInput:  # an environment that is not here
-        own = None
-    if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and action_count(own, "") == info.actions:
-        return own
-    return Discrete(info.actions)
 
 
 def _env_spec(environment: EnvironmentSpec) -> Any:

@@ -1,12 +1,10 @@
 """Files of tables, read as columns: CSV as spreadsheets and programs of all countries write it, Parquet, and NumPy's
 arrays (`.npz`); one file, or a folder of them."""
 
-import bz2
 import codecs
 import csv
 import gzip
 import io
-import lzma
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,14 +14,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...common.errors import LONGEST_REASON, BadInput, naming, quoted
 from ...common.npz import array_names, read_arrays
-from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
+from ...common.reading import MEGABYTE, parse_json, read_bytes
 
 LARGEST = 2048 * MEGABYTE
 """Bytes of a file, packed and unpacked."""
@@ -33,9 +30,6 @@ PACKED, SMALL = 100, 256 * MEGABYTE
 
 EXPECTED = "expected a table of decisions (.csv, .tsv, .parquet or .npz, also .csv.gz)"
 
-PACKERS: dict[str, Callable[[io.BytesIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-"""Kinds of packing."""
-
 TEXTS, PARQUETS, ARRAYS = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".npz",)
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -43,11 +37,11 @@ SEPARATORS = (",", ";", "\t", "|")
 UNNAMED = re.compile(r"(Unnamed: .*|__index_level_.*|)")
 """Names of the index that pandas and R write without a name."""
 
-Column: TypeAlias = "pa.StringArray | NDArray[Any]"
-"""Texts, null where missing; or numbers [rows, …], NaN where missing."""
+Column: TypeAlias = "pa.Array | NDArray[Any]"
+"""A column of a table, null where a cell is missing, or an array of `.npz`."""
 
-Choose = Callable[[Sequence[str], frozenset[str]], Sequence[str]]
-"""Gives the columns to read, of the names that a file has, and of those that are its index."""
+Choose = Callable[[Sequence[str]], Sequence[str]]
+"""Gives the columns to read, of the names that a file has."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +57,10 @@ class TableFiles:
 
 
 def kind_of(path: Path) -> str | None:
-    """The ending of a table's file that says what it is, without that of a packer; None for any other file."""
-    suffixes = [one.lower() for one in path.suffixes]
-    kinds: tuple[str, ...] = (*TEXTS, *PARQUETS, *ARRAYS)
-    if suffixes and suffixes[-1] in PACKERS:
-        kinds = TEXTS
-        suffixes.pop()
-    return suffixes[-1] if suffixes and suffixes[-1] in kinds else None
+    """The ending of a table's file that says what it is, without `.gz`; None for any other file."""
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    packed = path.suffix.lower() == ".gz"
+    return suffix if suffix in TEXTS or (suffix in (*PARQUETS, *ARRAYS) and not packed) else None
 
 
 def files_of(path: Path) -> list[Path]:
@@ -90,44 +81,38 @@ def read_files(path: Path, choose: Choose) -> TableFiles:
     files = files_of(path)
     if not files:
         raise BadInput(f"{path}: has no files of rows; {EXPECTED}")
-    tables: list[dict[str, pa.ChunkedArray]] = []
+    tables: list[pa.Table] = []
     notes: dict[str, None] = {}
     separator = ""
     for file in files:
-        with naming(file), _foreign():
+        with naming(file), foreign(EXPECTED):
             if (kind := kind_of(file)) in ARRAYS:
                 if len(files) > 1:
                     raise BadInput("arrays among other files; import them one by one")
                 return TableFiles(_arrays(file, choose), (0,), files)
             if kind in PARQUETS:
-                columns = _parquet(file, choose)
+                table = _parquet(file, choose)
             else:
-                columns, separator = _csv(file, choose, notes)
-            if tables and (differ := sorted({*columns} ^ {*tables[0]})):
+                table, separator = _csv(file, choose, notes)
+            if tables and (differ := sorted({*table.column_names} ^ {*tables[0].column_names})):
                 raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
-            tables.append(columns)
-    starts = [0, *np.cumsum([len(next(iter(one.values()))) for one in tables])[:-1].tolist()]
-    with naming(path), _foreign():
-        whole = pa.concat_tables(map(pa.table, tables), promote_options="permissive")  # numbers of the widest type
-        return TableFiles(
-            {name: _column(name, whole.column(name).combine_chunks()) for name in tables[0]},
-            starts, files, [*notes], separator,
-        )  # fmt: skip
+            tables.append(table)
+    starts = [0, *np.cumsum([*map(len, tables)])[:-1].tolist()]
+    with naming(path), foreign(EXPECTED):
+        whole = pa.concat_tables(tables, promote_options="permissive")  # numbers of the widest type
+        columns = {name: whole.column(name).combine_chunks() for name in whole.column_names}
+        return TableFiles(columns, starts, files, [*notes], separator)
 
 
 def lerobot_info(path: Path) -> dict[str, Any]:
     """LeRobot's `meta/info.json`, which has the type of each of `features`; empty for any other path."""
-    file = path / "meta" / "info.json"
     if not is_lerobot(path):
         return {}
-    try:
+    file = path / "meta" / "info.json"
+    with naming(file), foreign("expected the description of a LeRobot dataset"):
         document = parse_json(read_bytes(file, MEGABYTE, "expected the description of a LeRobot dataset"))
-        features = {str(name): {"dtype": str(one["dtype"]), **one} for name, one in document["features"].items()}
-        return {**document, "features": features}
-    except CannotBeRead:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{file}: its features cannot be read ({quoted(error, 80)}); expected LeRobot's") from None
+        return {**document, "pictures": [name for name, one in document["features"].items()
+                                         if one["dtype"] in ("image", "video")]}  # fmt: skip
 
 
 def is_lerobot(path: Path) -> bool:
@@ -135,7 +120,7 @@ def is_lerobot(path: Path) -> bool:
 
 
 @contextmanager
-def _foreign() -> Iterator[None]:
+def foreign(expected: str) -> Iterator[None]:
     """Context manager: errors of the libraries that read other tools' files become BadInput."""
     try:
         yield
@@ -143,10 +128,10 @@ def _foreign() -> Iterator[None]:
         raise
     except Exception as error:
         reason = quoted(str(error).partition("\n")[0], LONGEST_REASON) or type(error).__name__
-        raise BadInput(f"cannot be read ({reason}); {EXPECTED}") from None
+        raise BadInput(f"cannot be read ({reason}); {expected}") from None
 
 
-def _csv(path: Path, choose: Choose, notes: dict[str, None]) -> tuple[dict[str, pa.ChunkedArray], str]:
+def _csv(path: Path, choose: Choose, notes: dict[str, None]) -> tuple[pa.Table, str]:
     """Columns of a `.csv`, as texts, and its separator; an empty cell is null."""
     text = _text(path, notes).lstrip("\r\n")
     marked = re.match(r'"?sep=(.)"?(\r?\n|\r|$)', text)  # Excel's
@@ -156,46 +141,26 @@ def _csv(path: Path, choose: Choose, notes: dict[str, None]) -> tuple[dict[str, 
     heads = {one: next(csv.reader([line], delimiter=one, skipinitialspace=True), []) for one in SEPARATORS}
     separator = marked[1] if marked else max(heads, key=lambda one: len(heads[one]))
     names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(heads[separator])]
-    if twice := sorted(name for name in {*names} if names.count(name) > 1):
-        raise BadInput(f"its first line has {quoted(twice[0])} twice, expected the names of the columns, each once")
-    choice = [*dict.fromkeys(choose(names, frozenset()))]
-    odd: list[Any] = []
-
-    def refuse(row: Any) -> str:
-        odd.append(row)
-        return "error"
-
-    try:
-        table = pacsv.read_csv(
-            io.BytesIO(text.encode()),
-            read_options=pacsv.ReadOptions(
-                column_names=names, skip_rows=1, block_size=64 * MEGABYTE, use_threads=False
-            ),
-            parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=refuse),
-            convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
-            ),
-        )
-    except pa.ArrowInvalid:
-        if not odd:
-            raise
-        row = odd[0]
-        raise BadInput(
-            f"line {row.number + bool(marked)} has {row.actual_columns} values for {row.expected_columns} columns; "
-            f"put quotes around a value with {separator!r} in it, or write decimals with a point"
-        ) from None
+    choice = [*dict.fromkeys(choose(names))]
+    table = pacsv.read_csv(
+        io.BytesIO(text.encode()),
+        read_options=pacsv.ReadOptions(column_names=names, skip_rows=1, block_size=64 * MEGABYTE, use_threads=False),
+        parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        convert_options=pacsv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+        ),
+    )
     empty = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
     rows = len(table) - int((empty[::-1].cumprod()).sum())  # without those that spreadsheets write at the end
-    return {name: table.column(name).slice(0, rows) for name in choice}, separator
+    return table.select(choice).slice(0, rows), separator
 
 
 def _text(path: Path, notes: dict[str, None]) -> str:
     """The text of a file, unpacked. Excel writes UTF-16 with a mark, or the encoding of Windows."""
     data = read_bytes(path, LARGEST, EXPECTED)
-    if (packer := path.suffix.lower()) in PACKERS:
+    if path.suffix.lower() == ".gz":
         most = _most_unpacked(len(data))
-        with PACKERS[packer](io.BytesIO(data)) as file:
-            data = bytes(file.read(most + 1))
+        data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(most + 1)
         if len(data) > most:
             raise BadInput(f"unpacks to more than {most / MEGABYTE:,.0f} MB; unpack it first")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -213,24 +178,18 @@ def _most_unpacked(size: int) -> int:
     return min(max(PACKED * size, SMALL), LARGEST)
 
 
-def _parquet(path: Path, choose: Choose) -> dict[str, pa.ChunkedArray]:
-    """Columns of a Parquet file."""
+def _parquet(path: Path, choose: Choose) -> pa.Table:
+    """Columns of a Parquet file; categories as their texts."""
     with pq.ParquetFile(pa.BufferReader(read_bytes(path, LARGEST, EXPECTED))) as parquet:
-        schema = parquet.schema_arrow
-        indices = (schema.pandas_metadata or {}).get("index_columns", ())
-        index = frozenset(one for one in indices if isinstance(one, str))  # others are ranges, which are no columns
-        choice = [*dict.fromkeys(choose(schema.names, index))]
-        if twice := [name for name in choice if schema.names.count(name) > 1]:
-            raise BadInput(f"column {quoted(twice[0])} is there twice")
-        table = parquet.read(choice, use_threads=False)
-    if table.num_rows != parquet.metadata.num_rows:
-        raise BadInput(f"its footer says {parquet.metadata.num_rows:,} rows, but it has {table.num_rows:,}")
-    return {name: table.column(name) for name in choice}
+        choice = [*dict.fromkeys(choose(parquet.schema_arrow.names))]
+        table = parquet.read(choice, use_threads=False).select(choice)
+    kinds = [one.type.value_type if pa.types.is_dictionary(one.type) else one.type for one in table.schema]
+    return table.cast(pa.schema(zip(choice, kinds, strict=True)))
 
 
 def _arrays(path: Path, choose: Choose) -> dict[str, Column]:
     """Arrays of an `.npz`. Never unpickles anything."""
-    names = choose(array_names(path, LARGEST, EXPECTED), frozenset())
+    names = choose(array_names(path, LARGEST, EXPECTED))
     arrays = read_arrays(path, [*dict.fromkeys(names)], _most_unpacked(path.stat().st_size), EXPECTED)
     for name, array in arrays.items():
         if not array.ndim:
@@ -238,50 +197,3 @@ def _arrays(path: Path, choose: Choose) -> dict[str, Column]:
         if array.dtype.kind not in "fiubU" or not array.size:
             raise BadInput(f"{name} are {array.dtype} {[*array.shape]}, expected numbers")
     return {name: pa.array(array) if array.dtype.kind == "U" else array for name, array in arrays.items()}
-
-
-def _column(name: str, values: pa.Array) -> Column:
-    """A column of any type; BadInput for one that is neither texts nor numbers, nor lists of numbers."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    kind = values.type
-    if pa.types.is_string(kind):
-        return values
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_temporal(kind):
-        return values.cast(pa.string())
-    if pa.types.is_nested(kind):
-        return _of_lists(name, values)
-    if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind):
-        rows = [np.frombuffer(one or b"", np.uint8) for one in values.to_pylist()]
-        if len({*map(len, rows)}) > 1:
-            raise BadInput(f"column {quoted(name)} holds lists of different lengths")
-        return np.stack(rows)
-    try:
-        if not (pa.types.is_integer(kind) and not values.null_count):
-            values = values.cast(pa.float64(), safe=False)
-    except pa.ArrowException:
-        raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them") from None
-    return np.array(values.to_numpy(zero_copy_only=False))
-
-
-def _of_lists(name: str, values: pa.Array) -> NDArray[Any]:
-    """Lists of one length, which may hold others, as an array; rows without a list are NaN."""
-    kind, shape = values.type, []
-    there = values.is_valid().to_numpy(zero_copy_only=False)
-    while pa.types.is_nested(values.type):
-        lengths = pc.unique(pc.drop_null(pc.list_value_length(values)))
-        if len(lengths) != 1:
-            raise BadInput(f"column {quoted(name)} holds lists of different lengths")
-        shape.append(lengths[0].as_py())
-        values = pc.list_flatten(values)
-    numbers = _column(name, values)
-    if not isinstance(numbers, np.ndarray):
-        raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them")
-    numbers = numbers.reshape(int(there.sum()), *shape)
-    if numbers.shape[1:] == (1,):  # LeRobot's lists of one
-        numbers = numbers[:, 0]
-    if there.all():
-        return numbers
-    whole = np.full((len(there), *numbers.shape[1:]), np.nan)
-    whole[there] = numbers
-    return whole

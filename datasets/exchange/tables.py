@@ -45,35 +45,34 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
     """
     form = ArrayForm.of(defaults.environment)  # first, for a table can be long
     lerobot = lerobot_info(path)
-    features = {} if "observation" in columns else lerobot.get("features", {})
-    pictures = [name for name, one in features.items() if one["dtype"] in ("image", "video")]
+    pictures: Sequence[str] = lerobot.get("pictures", ())
     names: dict[str, list[str]] = {}
     left_out: dict[str, None] = {}
 
-    def choose(header: Sequence[str], index: frozenset[str]) -> list[str]:
+    def choose(header: Sequence[str]) -> list[str]:
         here = [name for name in header if name not in pictures]
-        names.update(names_of(here, columns, index))
-        in_use = {name for part, of_part in names.items() if part != "clock" for name in of_part}
+        names.update(names_of(here, columns))
+        in_use = [*chain.from_iterable(names.values())]
         left_out.update(dict.fromkeys(one for one in here if one not in in_use and not UNNAMED.fullmatch(one)))
-        return [*chain.from_iterable(names.values())]
+        return in_use
 
     table = read_files(path, choose)
     with naming(path):
-        steps = _Steps(table, names, form, lerobot=bool(lerobot))
-        if (most := lerobot.get("total_frames", steps.rows)) != steps.rows:
+        rows = _Rows(table, names, form, one_numbering=bool(lerobot))
+        if (most := lerobot.get("total_frames", rows.count)) != rows.count:
             raise BadInput(
-                f"meta/info.json says {quoted(most)} frames, but the files in data have {steps.rows:,}; download the "
+                f"meta/info.json says {quoted(most)} frames, but the files in data have {rows.count:,}; download the "
                 "dataset again, whole"
             )
-        parts = steps.parts()
+        parts = rows.parts()
     short = any(len(part["observations"]) == len(part["actions"]) for part in parts)
     endless = len(parts) == 1 and not (parts[0]["terminated"] or parts[0]["truncated"] or names["episode"])
-    notes = [filled_in(defaults), *([REPEATED] if short else []), *([ENDLESS] if endless else []), *steps.notes]
+    notes = [filled_in(defaults), *([REPEATED] if short else []), *([ENDLESS] if endless else []), *rows.notes]
     notes += [f"left out: {name}, a picture" for name in pictures]
     if left_out:
         notes.append(f"left out: {quoted(', '.join(left_out), LONGEST_REASON)}")
     info, numbers = form.info, names["observation"]
-    if steps.is_flat and info.observation.shape == (len(numbers),) and not info.with_names.observation_names:
+    if rows.is_flat and info.observation.shape == (len(numbers),) and not info.with_names.observation_names:
         info = replace(info, observation_names=tuple(map(printable, numbers)))
     return Imported(info, _episodes(parts, form, defaults, path), len(parts), [*notes, *table.notes])
 
@@ -88,20 +87,23 @@ def _episodes(parts: Sequence[Arrays], form: ArrayForm, defaults: ImportDefaults
             yield form.episode(defaults, **part, source=path.name, origin=Origin(game=number))
 
 
-class _Steps:
-    """The rows of a table. is_flat: true if an observation is a number a column."""
+class _Rows:
+    """The rows of a table. count: their number. is_flat: true if an observation is a number a column.
 
-    def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm, *, lerobot: bool) -> None:
-        self._table, self._names, self._form, self._lerobot = table, names, form, lerobot
+    one_numbering: the files share the numbers of episodes.
+    """
+
+    def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm, *, one_numbering: bool) -> None:
+        self._table, self._names, self._form, self._one_numbering = table, names, form, one_numbering
         self.notes: list[str] = []
         cells = Cells(table.columns, table.separator, {*names["episode"], *names["action_name"], *names["clock"]})
         self._cells = cells
         self._decisions, self._actions = self._read_actions()
-        self.rows = len(self._decisions)
-        if not self.rows:
+        self.count = len(self._decisions)
+        if not self.count:
             raise BadInput("has no rows")
         ends = {
-            part: cells.truths(names[part][0], self._decisions) if names[part] else np.zeros(self.rows, np.bool_)
+            part: cells.truths(names[part][0], self._decisions) if names[part] else np.zeros(self.count, np.bool_)
             for part in ("terminated", "truncated", "begins")
         }
         begins = ends.pop("begins")
@@ -123,17 +125,34 @@ class _Steps:
     def parts(self) -> list[Arrays]:
         """The episodes; BadInput where it is not clear which rows they have, or where rows are missing or twice."""
         episodes = self._dealt()
-        whole = len(self._observations) == self.rows + len(episodes) != self.rows
+        whole = len(self._observations) == self.count + len(episodes) != self.count
         for name, rows in (("observations", self._observations), ("rewards", self._rewards),
                            ("next_observations", self._following)):  # fmt: skip
-            if rows is not None and len(rows) != self.rows and not (whole and name == "observations"):
-                raise BadInput(f"{name} have {len(rows):,} rows, expected {self.rows:,} as actions have")
-        parts = [self._part(rows, number if whole else None) for number, rows in enumerate(episodes)]
-        self._require_distinct(parts, episodes)
+            if rows is not None and len(rows) != self.count and not (whole and name == "observations"):
+                raise BadInput(f"{name} have {len(rows):,} rows, expected {self.count:,} as actions have")
+        parts: list[Arrays] = []
+        first_of: dict[bytes, int] = {}
+        for number, rows in enumerate(episodes):
+            parts.append(part := self._part(rows, number if whole else None))
+            if len(part["actions"]) > 1 and np.asarray(part["observations"]).any():
+                first = first_of.setdefault(_digest(part), rows[0])
+                if first != rows[0]:  # as two downloads have it
+                    raise BadInput(
+                        f"{self._at(rows[0])}: the same game as that which begins in {self._at(first)}; leave one of "
+                        "them out"
+                    )
         name = (self._names["terminated"] or self._names["begins"] or [""])[0]
-        return self._with_limit(parts, name) if name in DONE and not self._names["truncated"] else parts
+        if name in DONE and not self._names["truncated"]:
+            most = self._form.info.environment.longest_episode
+            limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
+            self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
+            for part in parts:
+                if part["terminated"] and most is not None and len(part["actions"]) >= most:
+                    part.update(terminated=False, truncated=True)
+        return parts
 
     def _part(self, rows: NDArray[np.int64], whole: int | None) -> Arrays:
+        """The arrays of the episode of these rows. whole: its number, where each has an observation more than rows."""
         decisions = rows[self._decisions[rows]]
         if not len(decisions) or (~self._decisions[rows][:-1]).any():
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
@@ -175,140 +194,93 @@ class _Steps:
 
     def _dealt(self) -> list[NDArray[np.int64]]:
         """The rows of each episode: by their marks, or up to each end and the row of its last observation."""
-        steps, marks = self._step_numbers(), self._marks
+        steps, marks = self._counts("step"), self._marks
         last = self._end & np.append(self._decisions[1:], True)  # no row of a last observation follows
-        if marks is None:
-            new = (last | ~self._decisions)[:-1]
-        else:
+        new = (last | ~self._decisions)[:-1]
+        if marks is not None:
             if len(missing := np.flatnonzero(marks == "")):
                 raise BadInput(f"{self._at(missing[0])}: {self._names['episode'][0]} is missing, expected its mark")
-            new = marks[1:] != marks[:-1]
-            new[[start - 1 for start in self._new_files(marks, steps, last)]] = True
-        parts = np.split(np.arange(self.rows), np.flatnonzero(new) + 1)
+            over, new = new, marks[1:] != marks[:-1]
+            for row in [start - 1 for start in self._table.starts[1:] if start < self.count]:
+                if steps is None and not (new[row] or over[row]):
+                    here, before = (self._table.files[self._file_of(one)].name for one in (row + 1, row))
+                    raise BadInput(
+                        f"episode {quoted(marks[row])} is in {before} and in {here}, and nothing says if it is one: "
+                        "give a column step, or each episode a mark of its own"
+                    )
+                new[row] |= over[row] or (steps is not None and steps[row + 1] <= steps[row])
+        parts = np.split(np.arange(self.count), np.flatnonzero(new) + 1)
         if marks is not None:
-            self._require_together([int(part[0]) for part in parts], marks)
-        if steps is not None:
-            self._require_order(steps, ~new)
-        elif self._names["clock"]:
-            self._require_clock(parts, ~new)
+            places = [(0 if self._one_numbering else self._file_of(part[0]), str(marks[part[0]])) for part in parts]
+            first_of: dict[tuple[int, str], int] = {}
+            for place, part in zip(places, parts, strict=True):
+                if first_of.setdefault(place, part[0]) != part[0]:
+                    raise BadInput(
+                        f"{self._at(part[0])}: episode {quoted(place[1])} goes on in row {part[0]}, after others; "
+                        "expected all its rows one after the other, the end in the last"
+                    )
+        self._require_order(steps, parts, ~new)
         return parts
 
-    def _require_clock(self, parts: Sequence[NDArray[np.int64]], same: NDArray[np.bool_]) -> None:
-        """BadInput for rows whose times show two games in one episode, where nothing counts the steps. same: bool
-        [rows − 1], True where a row is of the same episode as the one before."""
-        name = self._names["clock"][0]
-        try:
-            times = Cells({name: self._table.columns[name]}, self._table.separator).column(name)
-        except BadInput:  # dates
+    def _require_order(
+        self, steps: NDArray[np.float64] | None, parts: Sequence[NDArray[np.int64]], same: NDArray[np.bool_]
+    ) -> None:
+        """BadInput for rows of an episode whose steps, or times where nothing counts the steps, go back, are equal, or
+        leave some out. same: bool [rows − 1], True where a row is of the same episode as the one before."""
+        times = self._counts("clock") if steps is None else None
+        if steps is not None:
+            counts, change = steps, np.diff(steps)
+            wrong = same & (change != change[same & (change > 0)].min(initial=np.inf))
+        elif times is not None:
+            counts, change = times, np.diff(times)
+            wrong = same & (change < 0)
+            for part in parts:
+                within = change[part[0] : part[-1]]
+                if len(within) % 2 and len(within) > 2 and not within[::2].any() and (within[1::2] > 0).all():
+                    wrong[part[0]] = True  # each time is there twice
+        else:
             return
-        if len(back := np.flatnonzero(same & (np.diff(times) < 0))):
-            row = back[0] + 1
+        if len(rows := np.flatnonzero(wrong) + 1):
+            row, name = rows[0], (self._names["step"] if times is None else self._names["clock"])[0]
+            name = "the index" if UNNAMED.fullmatch(name) else name
             raise BadInput(
-                f"{self._at(row)}: {name} goes back from {times[row - 1]:g} to {times[row]:g} within an episode; "
-                "give each game an episode of its own, with a column episode"
-            )
-        for part in parts:
-            _, counts = np.unique(times[part], return_counts=True)
-            if len(part) > 2 and (counts == 2).all():
-                raise BadInput(
-                    f"{self._at(part[0])}: each {name} is there twice within episode {self._mark(part[0])}; two games, "
-                    "or each row twice"
-                )
-
-    def _step_numbers(self) -> NDArray[np.float64] | None:
-        """The number of each row's step; None where no column counts them."""
-        if not self._names["step"]:
-            return None
-        name = self._names["step"][0]
-        try:
-            numbers = self._cells.numbers(name).reshape(-1).astype(np.float64)
-        except BadInput:
-            if not UNNAMED.fullmatch(name):
-                raise
-            return None
-        if len(missing := np.flatnonzero(~np.isfinite(numbers))):
-            raise BadInput(f"{self._at(missing[0])}: {name} is missing, expected the number of the step")
-        return numbers if len(numbers) == self.rows else None
-
-    def _file_of(self, row: int) -> int:
-        return int(np.searchsorted(self._table.starts, row, side="right")) - 1
-
-    def _new_files(self, marks: NDArray[np.str_], steps: NDArray[np.float64] | None, last: NDArray[Any]) -> list[int]:
-        """First rows of files whose first episode is another than the last one of the file before. BadInput if both
-        have the same mark, and nothing says if it is the same."""
-        new = []
-        for start in [one for one in self._table.starts[1:] if one < self.rows]:
-            if marks[start] != marks[start - 1] or last[start - 1] or not self._decisions[start - 1]:
-                new.append(start)
-            elif steps is None:
-                here, before = (self._table.files[self._file_of(row)].name for row in (start, start - 1))
-                raise BadInput(
-                    f"episode {quoted(marks[start])} is in {before} and in {here}, and nothing says if it is one: give "
-                    "a column step, or each episode a mark of its own"
-                )
-            elif steps[start] <= steps[start - 1]:
-                new.append(start)
-        return new
-
-    def _require_together(self, firsts: Sequence[int], marks: NDArray[np.str_]) -> None:
-        """BadInput for an episode that goes on after others of its file, or of LeRobot's, whose files share numbers."""
-        places: set[tuple[int, str]] = set()
-        for row in firsts:
-            place = 0 if self._lerobot else self._file_of(row), str(marks[row])
-            if place in places:
-                raise BadInput(
-                    f"{self._at(row)}: episode {quoted(place[1])} goes on in row {row}, after others; expected all its "
-                    "rows one after the other, the end in the last"
-                )
-            places.add(place)
-
-    def _require_order(self, steps: NDArray[np.float64], same: NDArray[np.bool_]) -> None:
-        """BadInput for rows of an episode whose steps go back, are equal, or leave some out. same: see
-        `_require_clock`."""
-        name = self._names["step"][0]
-        name = "the index" if UNNAMED.fullmatch(name) else name
-        change = np.diff(steps)
-        stride = change[same & (change > 0)].min(initial=np.inf)
-        if len(wrong := np.flatnonzero(same & (change != stride))):
-            row = wrong[0] + 1
-            raise BadInput(
-                f"{self._at(row)}: {name} goes from {steps[row - 1]:g} to {steps[row]:g} within episode "
+                f"{self._at(row)}: {name} goes from {counts[row - 1]:g} to {counts[row]:g} within episode "
                 f"{self._mark(row)}: rows are missing, there twice or of two games; sort them by episode and step, "
                 "restore them, or name the column of the episodes with columns.episode=…"
             )
 
-    def _require_distinct(self, parts: Sequence[Arrays], episodes: Sequence[NDArray[np.int64]]) -> None:
-        """BadInput for a game that is there twice, as two downloads have it."""
-        first_of: dict[bytes, int] = {}
-        for number, part in enumerate(parts):
-            if len(part["actions"]) < 2 or not np.asarray(part["observations"]).any():
-                continue
-            digest = sha256()
-            for one in part.values():
-                digest.update(b"|" if one is None else np.ascontiguousarray(one).tobytes())
-            first = first_of.setdefault(digest.digest(), number)
-            if first != number:
-                here, there = (self._at(episodes[one][0]) for one in (number, first))
-                raise BadInput(f"{here}: the same game as that which begins in {there}; leave one of them out")
+    def _counts(self, part: str) -> NDArray[np.float64] | None:
+        """The number of each row's step or its time; None where no column counts them."""
+        if not self._names[part]:
+            return None
+        name = self._names[part][0]
+        try:
+            numbers = self._cells.numbers(name).reshape(-1).astype(np.float64)
+        except ValueError:
+            if part == "step" and not UNNAMED.fullmatch(name):
+                raise
+            return None  # dates, or names of rows
+        if len(missing := np.flatnonzero(~np.isfinite(numbers))) and part == "step":
+            raise BadInput(f"{self._at(missing[0])}: {name} is missing, expected the number of the step")
+        return numbers if len(numbers) == self.count else None
 
-    def _with_limit(self, parts: list[Arrays], name: str) -> list[Arrays]:
-        """Episodes as long as the environment permits are truncated, where a column does not say why they ended."""
-        most = self._form.info.environment.longest_episode
-        limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
-        self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
-        late = [one["terminated"] and most is not None and len(one["actions"]) >= most for one in parts]
-        return [
-            {**one, "terminated": False, "truncated": True} if is_late else one
-            for one, is_late in zip(parts, late, strict=True)
-        ]
+    def _file_of(self, row: int) -> int:
+        return int(np.searchsorted(self._table.starts, row, side="right")) - 1
 
     def _mark(self, row: int) -> str:
         """The episode of a row, for messages."""
         return f"from row {row}" if self._marks is None else quoted(str(self._marks[row]))
 
-    def _at(self, row: Any) -> str:
+    def _at(self, row: int) -> str:
         """A row, with its file where there are several."""
         if len(self._table.files) == 1:
             return f"row {row}"
-        number = self._file_of(int(row))
-        return f"{self._table.files[number].name}: row {int(row) - self._table.starts[number]}"
+        number = self._file_of(row)
+        return f"{self._table.files[number].name}: row {row - self._table.starts[number]}"
+
+
+def _digest(part: Arrays) -> bytes:
+    digest = sha256()
+    for one in part.values():
+        digest.update(b"|" if one is None else np.ascontiguousarray(one).tobytes())
+    return digest.digest()

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets.exchange.d3rlpy import channel_first
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.reader import Dataset
@@ -25,14 +24,6 @@ def test_the_card_is_completed_and_the_line_that_uploads_the_folder_is_printed(
     assert "license: cc-by-4.0\n" in card
     assert 'path: "episodes/*.parquet"' in card
     assert "can be played again from their keys" in card
-
-
-def test_the_card_of_another_environment_speaks_of_that_one(pictures: Dataset) -> None:
-    export(ExportSettings(str(pictures.folder), "huggingface", "me/any", "mit", 'Pictures "of" any'))
-    card = (pictures.folder / "README.md").read_text()
-    assert 'pretty_name: "Pictures \\"of\\" any"\n' in card
-    assert "Games of Any-v0: observations" in card
-    assert "keys" not in card.partition("<!--")[0]
 
 
 @pytest.mark.parametrize(
@@ -62,15 +53,6 @@ def test_a_dataset_opens_in_d3rlpy(games: Dataset, tmp_path: Path) -> None:
         assert np.array_equal(theirs.observations[:rows], ours.observations[:rows])
         assert np.array_equal(theirs.actions[:rows, 0], ours.actions)
         assert np.array_equal(theirs.rewards[:rows, 0], ours.rewards)
-
-
-@pytest.mark.parametrize(
-    ("shape", "wanted"),
-    [((5, 84, 84), (5, 1, 84, 84)), ((5, 84, 80, 3), (5, 3, 84, 80)), ((5, 4, 84, 84), (5, 4, 84, 84))],
-)
-def test_pictures_are_arranged_by_channels_first(shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    pictures = np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
-    assert channel_first(pictures).shape == wanted
 
 
 def test_a_file_that_is_there_stays(games: Dataset, tmp_path: Path) -> None:
