@@ -9,13 +9,6 @@ def elements(figure: str, tag: str) -> list[ElementTree.Element]:
     return [*ElementTree.fromstring(figure).iter(tag)]
 
 
-def test_a_chart_is_well_formed_and_names_what_it_shows() -> None:
-    svg = line_chart("metres <m>", {"a & b": [(0, 1), (10, 3)]}, [Band(0, 4, "alone", False)], "decisions")
-    assert elements(svg, "figcaption")[0].text == "metres <m>"
-    assert "decisions" in [one.text for one in elements(svg, "text")]
-    assert elements(svg, "polyline")[0][0].text == "a & b"
-
-
 def test_points_lie_where_their_numbers_say() -> None:
     svg = line_chart("t", {"one": [(0, 0), (5, 1), (10, 2)]}, [], "x")
     points = [tuple(map(float, point.split(","))) for point in elements(svg, "polyline")[0].get("points").split()]
@@ -25,9 +18,13 @@ def test_points_lie_where_their_numbers_say() -> None:
     assert y2 < y0  # up the page
 
 
-def test_bands_are_shaded_over_their_stretch() -> None:
+def test_a_chart_names_what_it_shows_and_shades_bands_over_their_stretch() -> None:
     bands = [Band(0, 5, "alone", False), Band(5, 10, "mixed", True)]
-    plain, shaded = elements(line_chart("t", {"one": [(0, 1), (10, 2)]}, bands, "x"), "rect")
+    svg = line_chart("metres <m>", {"a & b": [(0, 1), (10, 2)]}, bands, "decisions")
+    assert elements(svg, "figcaption")[0].text == "metres <m>"
+    assert "decisions" in [one.text for one in elements(svg, "text")]
+    assert elements(svg, "polyline")[0][0].text == "a & b"
+    plain, shaded = elements(svg, "rect")
     assert (plain.get("class"), shaded.get("class")) == ("plain", "shaded")
     assert float(plain.get("width")) == pytest.approx(float(shaded.get("width")), abs=0.1)
 
@@ -42,9 +39,12 @@ def test_nothing_to_show_is_no_chart(points: list[tuple[float, float]]) -> None:
     assert line_chart("t", {"one": points}, [], "x") == ""
 
 
-@pytest.mark.parametrize("points", [[(0, 5.0)], [(0, 2.0), (1, 2.0)], [(0, -3.0), (1, -3.0)], [(0, 0.0), (1, 0.0)]])
-def test_a_constant_line_can_be_drawn(points: list[tuple[float, float]]) -> None:
-    assert len(elements(line_chart("t", {"one": points}, [], "x"), "svg")) == 1
+@pytest.mark.parametrize(
+    "points", [[(0, 2.0), (1, 2.0)], [(0, -3.0), (1, -3.0)], [(0, 0.0), (1, 0.0)], [(3e39, 0.5), (3e39, 1.0)]]
+)
+def test_a_line_without_height_or_width_can_be_drawn(points: list[tuple[float, float]]) -> None:
+    (line,) = elements(line_chart("t", {"one": points}, [], "x"), "polyline")
+    assert len(line.get("points", "").split()) == 2
 
 
 def test_a_single_point_is_seen_in_the_middle_of_axes_that_begin_at_zero() -> None:
@@ -78,9 +78,3 @@ def test_an_area_lies_around_its_line_in_its_colour() -> None:
     assert (corners[0][1] + corners[3][1]) / 2 == pytest.approx(y0, abs=0.1)
     assert (corners[1][1] + corners[2][1]) / 2 == pytest.approx(y1, abs=0.1)
     assert area.get("fill") == line.get("stroke")
-
-
-@pytest.mark.parametrize("x", [0.0, -7.0, 3e39])
-def test_a_single_place_on_the_horizontal_axis_is_drawn_whatever_its_size(x: float) -> None:
-    (line,) = elements(line_chart("t", {"one": [(x, 0.5), (x, 1.0)]}, [], "return"), "polyline")
-    assert len(line.get("points", "").split()) == 2

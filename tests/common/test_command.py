@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from omegaconf import OmegaConf
 from pydantic import Field
-from qwop.commands import finetune, pretrain
+from qwop.commands import finetune
 from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.reading import parse_yaml
@@ -88,25 +87,20 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
     [
         (["steps=0"], "steps=0: expected a whole number, at least 1 (default: 10)"),
         (["setps=3"], "setps: no such setting; did you mean steps?"),
-        (["+setps=3"], "setps: no such setting; did you mean steps?"),
         (["steps.many=3"], "steps={many: 3}: expected a whole number"),
         (["speed=3"], "speed: no such setting; did you mean pet.speed?"),
         (["steps"], "steps: expected setting=value; --help shows the settings"),
         (["steps=1,2"], "steps=1,2: expected a whole number"),
-        (["steps=[1"], "steps=[1: expected a whole number"),
         (["steps=${nothing}"], "steps=${nothing}: expected a whole number"),
         (["names=José"], "names=José: expected a list of texts"),
         (["note=a\udcff"], "note=a\\udcff: expected a text"),
-        (["=3"], "=3: expected setting=value"),
         (["a..b=3"], "a..b=3: expected setting=value"),
         (["pet=cow"], "pet=cow: no such option; choose one of cat, dog\n"),
-        (["pet=null"], "pet=null: no such option; choose one of cat, dog"),
         (["~pet"], "~pet: expected setting=value"),
         (["pet.kind=cow"], "pet.kind=cow: expected dog or cat"),
         (["pet=cat", "pet.speed=1"], "pet.speed: a setting of pet=dog, which is not chosen"),
         (["pet.speed=fast"], "pet.speed=fast: expected a number, more than 0 (default: 1.0)"),
         (["--stpes=3"], "--stpes=3: expected setting=value; --help shows the settings"),
-        (["-m", "steps=1,2"], "-m: expected setting=value"),
         (["out=null"], "out=null: expected a text (default: walked)"),
         (["steps=" + "9" * 5000], "steps=999"),
         (["steps=" + "[" * 600 + "1" + "]" * 600], "steps=[[["),
@@ -136,13 +130,6 @@ def test_garbage_is_collected_while_a_command_works_not_before(walk: Run) -> Non
         gc.enable()
         gc.unfreeze()
     assert states == [False, True]
-
-
-def test_bad_input_found_while_working_is_one_line_too(walk: Run) -> None:
-    def refuse(settings: Walk) -> None:
-        raise BadInput("lead: too short")
-
-    assert walk(work=refuse) == (2, "qwop-walk: lead: too short\n")
 
 
 def test_the_configuration_can_be_printed_without_running(run_command: Callable[..., Any]) -> None:
@@ -236,31 +223,19 @@ def test_a_file_of_ones_own_is_an_option_and_is_named_where_it_is_wrong(
         finetune.read(["schedule=none.yaml"])
 
 
-def test_the_run_folder_holds_the_resolved_configuration(tmp_path: Path) -> None:
-    folder = write_configuration(Walk(pet=Cat(lives=3)), tmp_path / "run")
-    assert OmegaConf.load(folder / "config.yaml") == {
-        "steps": 10, "out": "walked", "free": {}, "note": None, "names": ["a"], "files": ["a"],
-        "pet": {"kind": "cat", "lives": 3, "name": "it", "file": None},
-    }  # fmt: skip
-
-
 def test_files_of_no_run_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(BadInput, match=r"^out=.*: holds mine\.txt, which would be overwritten; give out= another"):
         require_no_other_run(tmp_path, Walk, ("other.txt", "mine.txt"))
-    require_no_other_run(tmp_path, Walk, ("other.txt",))
     (tmp_path / "report.html").write_text("mine")
     with pytest.raises(BadInput, match=r"holds report\.html, which would be overwritten"):
         write_configuration(Walk(out=str(tmp_path)), tmp_path)
     (tmp_path / "report.html").unlink()
     write_configuration(Walk(out=str(tmp_path)), tmp_path)
     require_no_other_run(tmp_path, Walk, ("mine.txt",))  # a run of this command wrote it
-
-
-def test_a_run_is_not_written_into_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "dataset.json").write_text("{}")
     with pytest.raises(BadInput, match=r"^out=.*: holds a dataset; give out= another folder$"):
-        write_configuration(Walk(out=str(tmp_path)), tmp_path)
+        require_no_other_run(tmp_path, Walk)
 
 
 LINE = "qwop-finetune schedule=kurodo '+schedule.phases.more={hours: 2, environment: {reward: speed}}' policy='a b'"
@@ -283,7 +258,4 @@ def test_settings_can_be_left_out() -> None:
 def test_settings_of_another_origin_have_no_words(text: str, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(text)
     assert words_of(tmp_path / "config.yaml") == []
-
-
-def test_settings_without_a_command_line_have_no_words() -> None:
-    assert type(pretrain.read([]))().words == ()
+    assert Walk().words == ()

@@ -1,10 +1,9 @@
 """Settings: checked however they are made, read from plain data and written back."""
 
-import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
@@ -142,7 +141,6 @@ def test_a_subclass_can_change_a_default_and_keeps_bounds_and_sentence() -> None
         ({"count": "3"}, r"place\.count=3: expected a whole number"),
         ({"count": True}, r"place\.count=true: expected a whole number"),
         ({"count": None}, r"place\.count=null: expected a whole number"),
-        ({"count": [1, 2]}, r"place\.count=\[1, 2\]: expected a whole number"),
         ({"share": 1}, r"place\.share=1: expected a number, at least 0, less than 1 \(default: 0\.5\)"),
         ({"share": float("nan")}, r"place\.share=nan: expected a number"),
         ({"share": 10**400}, r"place\.share=1000+…: expected a number"),
@@ -155,22 +153,15 @@ def test_a_subclass_can_change_a_default_and_keeps_bounds_and_sentence() -> None
         ({"lag": True}, r"place\.lag=true: expected 0 or 1"),
         ({"name": ""}, r"place\.name=: expected a text, or null \(default: null\)"),
         ({"name": "a\0b"}, r"place\.name=a\\x00b: expected a text"),
-        ({"name": " "}, r"place\.name=: expected a text"),
         ({"name": {"a": 1}}, r"place\.name=\{a: 1\}: expected a text, or null"),
         ({"file": None}, r"place\.file=null: expected a text$"),
-        ({"extra": 3}, r"place\.extra=3: expected settings"),
         ({"inside": {"hidden": []}}, r"place\.inside\.hidden=\[\]: expected a list of whole numbers, each at least 1"),
-        ({"inside": {"hidden": [3, 0]}}, r"place\.inside\.hidden=\[3, 0\]"),
-        ({"inside": {"hidden": 3}}, r"place\.inside\.hidden=3: expected a list"),
         ({"inside": 3}, r"place\.inside=3: expected settings"),
         ({"method": {"name": "big"}}, r"place\.method\.name=big: expected slow or fast"),
-        ({"method": {"name": "fast", "rate": 0}}, r"place\.method\.rate=0: expected a number"),
         ({"method": {"raet": 1}}, r"place\.method\.raet: no such setting; did you mean place\.method\.rate\?"),
         ({"steps": 3}, r"place\.steps=3: expected one step or more"),
         ({"steps": {"one": {}}}, r"place\.steps\.one\.length is not set: expected a number"),
-        ({"steps": {"one": {"length": 0}}}, r"place\.steps\.one\.length=0: expected a number"),
         ({"steps": {"one": {"lenght": 1}}}, r"place\.steps\.one\.lenght: no such .* mean place\.steps\.one\.length\?"),
-        ({"cuont": 1}, r"place\.cuont: no such setting; did you mean place\.count\?"),
         ({"rate": 1}, r"place\.rate: no such setting; did you mean place\.method\.rate\?"),
         ({"colour": 1}, r"place\.colour: no such setting; the settings of place are file, count, "),
         ({"count": 6}, r"place\.count=6: expected at most 5 with kind=green"),
@@ -182,12 +173,9 @@ def test_what_is_wrong_is_one_line_with_its_place(change: dict[str, Any], messag
     assert "\n" not in str(refusal.value)
 
 
-def test_a_required_setting_is_missed_with_an_example() -> None:
+def test_a_required_setting_is_missed_with_an_example_and_an_unknown_one_named_before_it() -> None:
     with pytest.raises(BadInput, match=r"^file is not set: expected a text, such as file=a\.txt$"):
         Example()
-
-
-def test_an_unknown_setting_is_named_before_a_missing_one() -> None:
     with pytest.raises(NoSuchSetting, match=r"^flie: no such setting; did you mean file\?"):
         Example(flie="x")
 
@@ -197,42 +185,3 @@ def test_numbers_may_be_of_another_kind_where_nothing_is_lost_and_texts_numbers(
     assert (settings.file, settings.count, settings.share) == ("7", 4, 0.5)
     assert (type(settings.count), type(settings.share)) == (int, float)
     assert Slow(hidden=[np.int64(3)]).hidden == (3,)
-
-
-class Loop(Settings):
-    """A loop of one method."""
-
-    name: Literal["slow"] = Field(default="slow", exclude=True)
-    length: Count = 1
-    """Length."""
-
-
-class FastLoop(Settings):
-    """A loop of the other."""
-
-    name: Literal["fast"] = Field(default="fast", exclude=True)
-    width: Count = 2
-    """Width."""
-
-
-class Method(Settings):
-    """A method and the loop that belongs to it."""
-
-    method: Annotated[Slow | Fast, Field(discriminator="name")] = Slow()
-    """Method."""
-    loop: Annotated[Loop | FastLoop, Field(discriminator="name")] = Loop()
-    """Loop."""
-    leaders: ClassVar[Mapping[str, str]] = {"loop": "method"}
-
-
-def test_a_group_that_follows_another_has_its_option_and_does_not_write_it() -> None:
-    assert Method(method=Fast()).loop == FastLoop()
-    settings = read(Method, {"method": {"name": "fast"}, "loop": {"width": 5}})
-    assert settings.loop == FastLoop(width=5)
-    assert to_plain(settings)["loop"] == {"width": 5}
-    assert read(Method, to_plain(settings)) == settings
-
-
-def test_every_sentence_of_settings_is_found_in_the_source() -> None:
-    assert sentences(Example)["steps"] == "Steps by name."
-    assert re.match(r"A", sentences(Example)["file"])

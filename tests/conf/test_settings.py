@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from functools import reduce
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +45,6 @@ def test_every_command_has_a_line() -> None:
     assert LINES.keys() == COMMANDS.keys()
 
 
-@lines
-def test_the_settings_of_a_line_come_back_unchanged(command: Command[Any], line: str) -> None:
-    settings = command.read(line.split())
-    assert read(command.settings, to_plain(settings)) == settings
-
-
 def every_setting(settings: Settings) -> Iterator[tuple[str, Setting, str]]:
     """The place, declaration and sentence of every setting."""
     for place, one in places(type(settings), settings):
@@ -79,22 +72,12 @@ def test_every_setting_has_a_sentence_that_help_shows_within_the_terminal(
 
 
 @lines
-def test_a_setting_that_is_a_path_takes_a_tilde_for_the_home_folder(
-    command: Command[Any], line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    for place, one, sentence in every_setting(command.read(line.split())):
+def test_the_settings_of_a_line_come_back_unchanged_and_paths_take_a_tilde(command: Command[Any], line: str) -> None:
+    settings = command.read(line.split())
+    assert read(command.settings, to_plain(settings)) == settings
+    for place, one, sentence in every_setting(settings):
         if sentence.startswith(("Folder", "New folder", "File ", "Path", "Local copy", "Program", "Datasets")):
-            several = "tuple" in str(one.kind)
-            assert one.metadata or several, place
             assert "expanduser" in str((*one.metadata, one.kind)), place
-
-
-def test_hydra_takes_no_text_for_the_option_of_a_folder() -> None:
-    folders = {path.name for path in resources.files("qwop.conf").iterdir() if path.is_dir()}
-    assert "schedule" in folders
-    for command in COMMANDS.values():
-        assert folders & schema(command.settings).keys() <= command.groups.keys(), command.program
 
 
 def test_help_needs_no_setting_and_shows_the_chosen_option(capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,7 +116,6 @@ def refusal_of(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
 
 BY_HAND = [
     ("pretrain", "+sead=1", "sead: no such setting; did you mean seed?"),
-    ("pretrain", "seed=-1", "seed=-1: expected a whole number from 0 to"),
     ("pretrain", "learning_rate=nan", "learning_rate=nan: expected a number, more than 0"),
     ("pretrain", "splits=6", "splits=6, held_out=0.2: together more than all episodes; at most 5"),
     ("record", "source=pages", "source=pages: no such option; did you mean page? The options are browser, environment"),
@@ -143,7 +125,6 @@ BY_HAND = [
     ("finetune", "algorithm=ppo schedule=live-only loop.capacity=9", "a setting of algorithm=acer, dqn, ddqn or"),
     ("finetune", "schedule=from-expert algorithm.clpi=0.1", "clpi: no such setting; the settings of algorithm are"),
     ("evaluate", "", "policy is not set"),
-    ("evaluate", "policy=champion original=null", "original=null: expected settings"),
     ("evaluate", "policy=champion environment=CartPole-v1", "frames_per_step: 2}; the policy names the environment"),
     ("evaluate", "policy=champion environment.shaping=x", "shaping=x: expected a number, at least 0"),
     ("finetune", "", "no schedule: choose one, such as schedule=kurodo (there are a"),
@@ -152,10 +133,7 @@ BY_HAND = [
     ("finetune", "schedule=kurdo", "schedule=kurdo: no such option; did you mean kurodo? The options are a"),
     ("study", "study.budget.trials=2", "study.budget.trials=2: no study is chosen that it could change"),
     ("finetune", "schedule=kurodo algorithm=ppo schedule.algorithm=", "schedule.algorithm=: expected an option of"),
-    ("finetune", "schedule=kurodo algorithm=null", "algorithm=null: no such option; choose one of acer, acer-small"),
     ("finetune", "schedule=kurodo algorithm.name=sarsa", "algorithm.name=sarsa: expected acer, ppo, dqn, ddqn, rlpd, "),
-    ("finetune", "schedule=kurodo gamma=0.9", "gamma: no such setting; did you mean algorithm.gamma?"),
-    ("finetune", "schedule=kurodo algorithm.gamma=2", "algorithm.gamma=2: expected a number from 0 to 1"),
     ("finetune", "schedule=kurodo schedule.phases=null", "schedule.phases=null: expected one phase or more"),
     ("finetune", "schedule=kurodo schedule.phases.mixed.hours=1e300", "schedule.phases.mixed.hours=1e+300: expected a"),
     ("finetune", "schedule=kurodo schedule.phases.mixed=3", "schedule.phases.mixed=3: expected settings"),
@@ -165,7 +143,6 @@ BY_HAND = [
     ("finetune", "schedule=kurodo +schedule.phases.polish.restarts.share=2", "restarts.share=2: expected a number"),
     ("finetune", "schedule=kurodo resume=true", "no checkpoint to resume from"),
     ("study", "", "no study: choose one, such as study=cartpole-dqn"),
-    ("study", "study=cartpole-dqn seed=1001", "seed=1001: expected a whole number from 0 to 1,000"),
     ("study", "study=cartpole-dqn study.command=qwop-evaluate", "study.settings: "),
     ("finetune", "schedule=kurodo schedule.phases.mixde.decisions=1", "did you mean schedule.phases.mixed.decisions?"),
     ("finetune", "schedule=kurodo schedule.phases.fade.algorithm.epohcs=1", "fade.algorithm.epochs?"),

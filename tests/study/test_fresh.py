@@ -4,21 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from qwop.study.results import StudyResults, TrialResult, with_error
+from qwop.study.results import with_error
 from qwop.study.runs import RunFailed
 from qwop.study.settings import MOST_RUNS, MOST_STUDIES, MOST_TRIALS, seed_of
 
 from .conftest import side_by_side
 
 Make = Callable[..., Any]
-
-
-def trial(number: int, search: list[float], fresh: list[float | None] = [], state: str = "complete") -> TrialResult:  # noqa: B006
-    return TrialResult(number, state, {"x": "1"}, dict(enumerate(search)), dict(enumerate(fresh)))
-
-
-def results(*trials: TrialResult, sign: int = 1, finalists: int = 2, fresh: int = 2, **more: Any) -> StudyResults:
-    return StudyResults(trials, sign, finalists, fresh, **more)
 
 
 def test_seeds_of_search_and_fresh_runs_are_all_different() -> None:
@@ -31,6 +23,7 @@ def test_seeds_of_search_and_fresh_runs_are_all_different() -> None:
 
 def test_the_finalists_run_with_seeds_that_the_search_did_not_have(bench: Make) -> None:
     own = bench()
+    assert own.search().winner is None
     results_there = own.finish()
     search = {seed for one in results_there.trials for seed in one.search}
     fresh = {seed for one in results_there.trials for seed in one.fresh}
@@ -84,10 +77,6 @@ def test_two_processes_share_the_fresh_runs(bench: Make) -> None:
     side_by_side(*[lambda: bench().finish()] * 2)
     calls = bench().calls
     assert len(calls) == len(set(calls)) == 18 + 8
-
-
-def test_there_is_no_winner_until_all_fresh_runs_are_over() -> None:
-    assert results(trial(0, [1, 1], [1, 1]), trial(1, [2, 2], [2])).winner is None
 
 
 def test_the_mean_and_its_standard_error() -> None:

@@ -12,14 +12,9 @@ from qwop.study.journal import JOURNAL
 Make = Callable[..., Any]
 
 
-@pytest.mark.parametrize(
-    ("part", "instead"),
-    [
-        ('"op_code":4', '"op_code":400'),
-        ('"op_code":4', '"op_code":"x"'),
-    ],
-)
-def test_a_line_that_is_none_of_a_journal_is_refused(part: str, instead: str, bench: Make) -> None:
+@pytest.mark.parametrize("code", ["400", '"x"'])
+def test_a_line_that_is_none_of_a_journal_is_refused(code: str, bench: Make) -> None:
+    part, instead = '"op_code":4', f'"op_code":{code}'
     own = bench(trials=2, repeats=1, finalists=2, fresh_seeds=2)
     own.finish()
     path = own.folder / JOURNAL

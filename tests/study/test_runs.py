@@ -132,10 +132,6 @@ def test_settings_that_the_command_does_not_accept_are_named_before_any_run(
     assert str(refusal.value).startswith(message)
 
 
-def test_the_command_line_of_a_run_can_be_given_to_a_shell(make: Make) -> None:
-    assert make("how=well").words({"x": "0.5"}, 7) == ["qwop-toy", "how=well", "x=0.5", "seed=7"]
-
-
 @pytest.mark.parametrize(
     "error",
     [

@@ -58,18 +58,6 @@ def test_a_killed_search_goes_on_and_equals_one_that_was_not(bench: Make, killed
     assert len(twice) <= 1  # the run that was in progress
 
 
-def test_an_interrupted_search_goes_on(bench: Make) -> None:
-    def interrupted(trial: int, seed: int, values: Any) -> float:
-        if trial == 2:
-            raise KeyboardInterrupt
-        return 1.0
-
-    with pytest.raises(KeyboardInterrupt):
-        bench(interrupted).search()
-    results = bench(lambda trial, seed, values: 1.0).search()
-    assert [one.state for one in results.trials] == ["complete"] * 6
-
-
 def test_a_disk_that_fails_after_a_trials_end_was_written_is_named(
     bench: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,11 +114,6 @@ def test_where_less_is_better_a_mean_above_the_median_is_given_up(bench: Make) -
     results = bench(table(rows), pruner="median", prune_after=2, direction="minimise").search()
     assert [one.state == "pruned" for one in results.trials] == [False, False, True, False, False, True]
     assert results.ranked[0].number == 3
-
-
-def test_no_pruner_gives_nothing_up(bench: Make) -> None:
-    rows = {trial: [-float(trial)] * 3 for trial in range(6)}
-    assert all(one.state == "complete" for one in bench(table(rows), pruner="none").search().trials)
 
 
 def test_a_trial_that_fails_says_why_and_the_search_goes_on(bench: Make) -> None:
