@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..common.ends import close_after_use
 from ..common.errors import LONGEST_REASON, BadInput, EnvironmentFailed, quoted
 from .actions import Env
-from .observation import STORED, problem_of, without_tensors
+from .observation import STORED, masked_place, problem_of, without_tensors
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -64,7 +64,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._draws = draws
         self._name, self._info_names = name, info_names
         self._steps: Any = None  # until the first reset, so that a step fails
-        self._has_results = False
         self._type: Any = None
         self._shape: tuple[int, ...] = ()
         space = env.observation_space
@@ -79,7 +78,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._batched = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._has_results = self._has_results or bool(self._steps)
         self._steps = 0
         with self._failing("reset"):
             observation, info = self.env.reset(seed=seed, options=options)
@@ -102,8 +100,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             or info
         ):
             reward, info = self._number(reward), self._own_info(info)
-            with self._failing("step"):  # of an array of several
-                terminated, truncated = bool(terminated), bool(truncated)
+            terminated, truncated = self._flag(terminated, "terminated"), self._flag(truncated, "truncated")
         if observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape:
             if self._batched and not (terminated or truncated):  # `CheckedGames` copies it, and looks at the numbers
                 return observation, reward, terminated, truncated, info
@@ -120,12 +117,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return picture
 
     def close(self) -> None:
-        """Close the environment. If that fails after a game, there are results, and it is a note."""
-        if self._has_results or self._steps:
-            close_after_use(self.env.close, f"environment {self._name}")
-            return
-        with self._failing("close"):
-            self.env.close()
+        """Close the environment. If that fails, it is a note: there may be results."""
+        close_after_use(self.env.close, f"environment {self._name}")
 
     def leave_numbers(self) -> None:
         """Leave float32 numbers that are not finite to `CheckedGames`, which looks at those of all games at once."""
@@ -166,6 +159,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             return observation.astype(self._dtype)
         if not isinstance(self._space, Box):  # no form here
             return observation
+        if (at := masked_place(observation)) is not None:
+            raise self._wrong(f"observation{at} is masked, expected a number")
         observation = without_tensors(observation)
         if problem := problem_of(observation, self._space, "observation"):
             raise self._wrong(problem)
@@ -174,9 +169,16 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _number(self, reward: Any) -> float:
         with suppress(TypeError, ValueError, OverflowError, RuntimeError):  # of what is no single number
             number = float(reward if isinstance(reward, float | int) else np.asarray(without_tensors(reward)).item())
-            if -LARGEST <= number <= LARGEST:
+            if -LARGEST <= number <= LARGEST and masked_place(reward) is None:
                 return number
         raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
+
+    def _flag(self, value: Any, name: str) -> bool:
+        with suppress(TypeError, ValueError, RuntimeError):  # of what is no single value
+            plain = np.asarray(without_tensors(value)).item()
+            if isinstance(plain, bool | int | float) and plain in (0, 1):
+                return bool(plain)
+        raise self._wrong(f"{name} is {quoted(value)}, expected true or false")
 
     def _wrong(self, problem: str) -> EnvironmentFailed:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"

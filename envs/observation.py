@@ -234,6 +234,8 @@ class PlainObservations(gymnasium.ObservationWrapper[Any, Any, Any]):
         self.observation_space, self._plain = plain_form(env.observation_space)
 
     def observation(self, observation: Any) -> Any:
+        if (at := masked_place(observation)) is not None:
+            raise ValueError(f"observation{at} is masked, expected a number")
         return self._plain(without_tensors(observation))
 
 

@@ -2,6 +2,8 @@
 
 import copy
 import os
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,30 @@ from numpy.typing import ArrayLike
 
 from ..common.errors import BadInput
 from ..common.files import named_path
-from ..datasets.arrays import write_episode
+from ..datasets.arrays import ArrayForm, write_episode
+from ..datasets.exchange.imported import ImportDefaults
 from ..envs.names import keys_of_decisions
+from ..envs.observation import without_tensors
 from ..envs.spec import EnvironmentSpec
 
 STOPPED = "stopped"
 """Outcome of a game that its player left."""
+
+
+@dataclass
+class Game:
+    """A game so far. seed: of its reset, if it had one. infos: of the reset, and of each decision."""
+
+    seed: int | None = None
+    observations: list[Any] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[Any] = field(default_factory=list)
+    probabilities: list[ArrayLike | None] = field(default_factory=list)
+    infos: list[dict[str, Any]] = field(default_factory=list)
+
+    def first(self, length: int) -> tuple[list[Any], list[Any], list[Any]]:
+        """Observations, actions and rewards of the first decisions."""
+        return self.observations[: length + 1], self.actions[:length], self.rewards[:length]
 
 
 class Collector(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -40,29 +60,23 @@ class Collector(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._environment = _specification(env)
         self._environment.require_readable()
         self._player, self._epsilon = player, epsilon
-        self._seed: int | None = None
-        self._observations: list[Any] = []
-        self._actions: list[Any] = []
-        self._rewards: list[float] = []
-        self._probabilities: list[ArrayLike | None] = []
-        self._infos: list[dict[str, Any]] = []
+        self._game = Game()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._leave()
         observation, info = self.env.reset(seed=seed, options=options)
-        self._seed = seed
-        self._observations, self._infos = [copy.deepcopy(observation)], [info]
+        self._game = Game(seed, [_copy(observation)], infos=[info])
         return observation, info
 
     def step(self, action: Any, probabilities: ArrayLike | None = None) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Play a decision. probabilities: μ(·|s) that the action was drawn from, [A], if they are known."""
-        decision = copy.deepcopy(action)
+        decision = _copy(action)
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._observations.append(copy.deepcopy(observation))
-        self._actions.append(decision)
-        self._rewards.append(float(reward))
-        self._infos.append(info)
-        self._probabilities.append(copy.deepcopy(probabilities))
+        self._game.observations.append(_copy(observation))
+        self._game.actions.append(decision)
+        self._game.rewards.append(_copy(reward))
+        self._game.infos.append(info)
+        self._game.probabilities.append(_copy(probabilities))
         if terminated or truncated:
             self._write(bool(terminated))
         return observation, reward, terminated, truncated, info
@@ -73,30 +87,51 @@ class Collector(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _leave(self) -> None:
         """Record a game that has not ended."""
-        if self._actions:
+        if self._game.actions:
             self._write(False, outcome=STOPPED)
 
     def _write(self, terminated: bool, **more: Any) -> None:
-        if all(one is not None for one in self._probabilities):
-            more |= {"behaviour_probabilities": self._probabilities, "mu_kind": "recorded", "mu_epsilon": None}
-        if self._seed is not None:
-            more["seed"] = self._seed
+        """Write the game. BadInput for one that no file can hold; its first decisions that one can are kept."""
+        game, self._game = self._game, Game()
         if self._environment.capabilities.keys:
-            more = {**facts_of_run(self._actions, self._infos), **more}
-        game = self._observations, self._actions, self._rewards
-        self._observations, self._actions, self._rewards, self._probabilities, self._infos = [], [], [], [], []
-        self._seed = None  # of this game alone
+            more = {**facts_of_run(game.actions, game.infos), **more}
+        try:
+            self._write_first(game, len(game.actions), terminated=terminated, truncated=not terminated, **more)
+        except BadInput:
+            form, defaults = ArrayForm.of(self._environment), ImportDefaults(self._player, self._epsilon)
+
+            def fails(length: int) -> bool:
+                try:
+                    form.episode(defaults, *game.first(length), source="collector")
+                except BadInput:
+                    return True
+                return False
+
+            if length := bisect_right(range(1, len(game.actions)), False, key=fails):
+                self._write_first(game, length, outcome=STOPPED)
+            raise
+
+    def _write_first(self, game: Game, length: int, **more: Any) -> None:
+        """Write this many decisions of a game."""
+        if all(one is not None for one in game.probabilities[:length]):
+            known = game.probabilities[:length]
+            more |= {"behaviour_probabilities": known, "mu_kind": "recorded", "mu_epsilon": None}
+        if game.seed is not None:
+            more["seed"] = game.seed
         write_episode(
             self.folder,
-            *game,
+            *game.first(length),
             environment=self._environment,
-            terminated=terminated,
-            truncated=not terminated,
             player=self._player,
             source="collector",
             epsilon=self._epsilon,
             **more,
         )
+
+
+def _copy(value: Any) -> Any:
+    """The value as it is now; environments reuse their arrays, and tensors with a gradient cannot be copied."""
+    return copy.deepcopy(without_tensors(value))
 
 
 def facts_of_run(actions: ArrayLike, infos: list[dict[str, Any]]) -> dict[str, Any]:

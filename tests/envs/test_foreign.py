@@ -117,16 +117,22 @@ PARTS = Dict({"speed": ROW, "place": Discrete(2)})
         ({"pay": lambda n: np.inf if n == 2 else 0.0}, "after decision 2 of a game, its reward is inf"),
         ({"pay": lambda n: None}, "its reward is null, expected a finite number"),
         ({"pay": np.ones(2)}, "its reward is .*, expected a finite number"),
+        ({"see": masked([0.0, 1.0, 2.0], 1)}, r"after a reset, its observation\[1\] is masked"),
+        ({"observations": PARTS, "see": {"speed": masked([0, 1, 2], 2), "place": 0}},
+         r"observation\['speed'\]\[2\] is masked"),
+        ({"pay": np.ma.masked}, "its reward is .*, expected a finite number"),
+        ({"end": lambda over: None}, "its terminated is null, expected true or false"),
+        ({"end": lambda over: "False"}, "its terminated is False, expected true or false"),
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
         ({"see": raising(KeyError("speed"), 2)},
          r"its step failed in decision 2 of a game \(KeyError: 'speed'; test_foreign.py, line \d+\); mend"),
-        ({"end": lambda over: np.array([over, over])}, r"its step failed in decision 1 of a game \(ValueError"),
+        ({"end": lambda over: np.array([over, over])}, "after decision 1 of a game, its terminated is"),
         ({"observations": Discrete(2), "see": 5}, r"its reset failed \(ValueError: 5 is not in Discrete\(2\)"),
         ({"observations": Dict({"n": PAIR}), "see": {}}, r"its reset failed \(KeyError: 'n'"),
         ({"see": raising(SystemExit("no display"), 0)}, r"its reset failed \(SystemExit: no display"),
     ],
-    ids=range(26),
+    ids=range(31),
 )  # fmt: skip
 def test_what_cannot_be_used_is_named_where_it_arises(odd: Make, settings: dict[str, Any], complaint: str) -> None:
     spec = odd(**settings)
@@ -194,7 +200,7 @@ def test_an_observation_that_the_environment_changes_later_is_kept_as_it_was(odd
     assert [row[0] for row in kept] == [0, 1, 2, 3]
 
 
-def test_an_environment_that_cannot_be_closed_is_named_and_a_note_after_a_game(
+def test_an_environment_that_cannot_be_closed_is_a_note(
     odd: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def close(env: Odd) -> None:
@@ -202,8 +208,7 @@ def test_an_environment_that_cannot_be_closed_is_named_and_a_note_after_a_game(
 
     spec = odd()
     monkeypatch.setattr(Odd, "close", close)
-    with pytest.raises(BadInput, match=r"Odd-v0\(\): its close failed \(RuntimeError: display Surface quit"):
-        spec.interface()
+    spec.interface()
     for _ in range(2):
         env = spec.make()
         play(env)

@@ -76,6 +76,23 @@ def test_a_game_that_is_left_is_recorded_as_truncated(collector: Collector) -> N
     assert not first.terminated
 
 
+def test_a_game_is_kept_up_to_the_first_number_that_cannot_be_stored(tmp_path: Path) -> None:
+    def script(env: Scripted) -> dict[str, Any]:
+        reward = {2: np.ma.masked, 3: np.nan}.get(env.decisions, 1.0)
+        return {"observation": np.zeros(2, np.float32), "reward": reward, "terminated": env.decisions == 4}
+
+    with registered(Scripted, script=script, actions=spaces.Discrete(2)) as id:
+        collector = Collector(gymnasium.make(id, disable_env_checker=True), tmp_path)
+        collector.reset(seed=7)
+        for decision in range(3):
+            collector.step(0, TWO if decision == 0 else None)
+        with pytest.raises(BadInput, match=r"rewards\[1\] is masked"):
+            collector.step(0)
+    (game,) = recorded(collector)
+    assert (game.rewards.tolist(), game.outcome, game.truncated, game.seed) == ([1.0], "stopped", True, 7)
+    np.testing.assert_allclose(game.behaviour_probabilities, [TWO])
+
+
 def test_settings_belong_to_the_dataset(tmp_path: Path) -> None:
     def pole(**settings: Any) -> Collector:
         return Collector(gymnasium.make("CartPole-v1", **settings), tmp_path / "half")
