@@ -32,6 +32,8 @@ POLICY, BEFORE, RESULT = "policy.safetensors", "before.safetensors", "result.jso
 CLONE = "clone"
 """The run of the policy that the rounds begin with, where none is given."""
 
+MOST_ROUNDS = 1000
+
 CLONED, LEARNED = "cloned", "learned"
 """The runs of a round, in its folder."""
 
@@ -48,18 +50,10 @@ def run(settings: CoachSettings) -> None:
         console = plain_console()
         use_one_thread()
         _begin(settings, out, console)
-        _round(settings, out, _next_round(out), console)
+        over = [number for number in range(1, MOST_ROUNDS) if (out / f"round-{number}" / RESULT).exists()]
+        _round(settings, out, max(over, default=0) + 1, console)
         console.print("the same command begins the next round")
         console.print(next_command("qwop-watch", policy=out / POLICY))
-
-
-def _next_round(out: Path) -> int:
-    """The number of the round to make; BadInput if an earlier one is missing."""
-    over = len([*out.glob(f"round-*/{RESULT}")])
-    for number in range(1, over + 1):
-        if not (path := out / f"round-{number}" / RESULT).exists():  # it could replace a later round's policy
-            raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")
-    return over + 1
 
 
 def _begin(settings: CoachSettings, out: Path, console: Console) -> None:

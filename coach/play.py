@@ -1,6 +1,6 @@
 """The play of a round: a person corrects a policy for some minutes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,16 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
     for note in record_interrupted(folder):
         console.print(note)
     seconds = settings.minutes * 60
+
+    def is_over(episode: Episode) -> bool:
+        """Count an episode; true once all seconds are played."""
+        nonlocal seconds
+        seconds -= seconds_of(episode, fps)
+        return seconds <= 0
+
     if is_corrected(folder):
-        seconds -= sum(seconds_of(episode, fps) for episode in _episodes(folder))
+        for episode in _episodes(folder):
+            is_over(episode)
     if seconds > 0:
         seed = settings.seed + number
         page: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed, "open": settings.open}
@@ -45,20 +53,9 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         )
         for note in source.notes:
             console.print(note)
-        record(source, GameWriter(writer, time_limit(seconds, fps)), console)
+        record(source, GameWriter(writer, is_over), console)
     if _episodes(folder):
         console.print(describe(folder).table(f"{folder}"))
-
-
-def time_limit(seconds: float, fps: float) -> Callable[[Episode], bool]:
-    """A function that counts an episode, and is true once all seconds are played. fps: see `seconds_of`."""
-
-    def is_over(episode: Episode) -> bool:
-        nonlocal seconds
-        seconds -= seconds_of(episode, fps)
-        return seconds <= 0
-
-    return is_over
 
 
 def seconds_of(episode: Episode, fps: float) -> float:

@@ -7,8 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 from rich.table import Table
 
 from ..common.files import beside, write_atomic
@@ -71,6 +70,17 @@ def _farthest(evaluation: Evaluation) -> tuple[float, ...]:
     return figures.get("finishes", 0), figures.get("best_metres", 0.0), figures["best_return"]
 
 
+MEASURED = {"accuracy": ".1%", "nats": ".3f", "calibration_error": ".3f"}
+"""Columns of the table of measures, and their formats."""
+
+
+def measures_of(splits: Sequence[HeldOut]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Means and standard deviations over the splits, a row a predictor."""
+    every = [{"predictor": name, **asdict(one)} for split in splits for name, one in split.measures.items()]
+    by_predictor = pd.DataFrame(every).groupby("predictor", sort=False)[[*MEASURED]]
+    return by_predictor.mean(), by_predictor.std()
+
+
 def measures_table(splits: Sequence[HeldOut]) -> Table:
     """One row per predictor: means over the splits, ± their standard deviation if there are several splits."""
     decisions = sum(next(iter(split.measures.values())).rows for split in splits)
@@ -79,14 +89,11 @@ def measures_table(splits: Sequence[HeldOut]) -> Table:
     table = Table("", title=title, title_justify="left")
     for measure in MEASURED:
         table.add_column(measure.replace("_", " "), justify="right")
-    for name in splits[0].measures:
-        values = {measure: _over(splits, name, measure) for measure in MEASURED}
-        table.add_row(name, *(_spread(values[measure], form) for measure, form in MEASURED.items()))
+    for (name, means), (_, spreads) in zip(*(one.iterrows() for one in measures_of(splits)), strict=True):
+        errors = [f" ± {spreads[one]:{form}}" if len(splits) > 1 else "" for one, form in MEASURED.items()]
+        cells = (f"{means[one]:{form}}{error}" for (one, form), error in zip(MEASURED.items(), errors, strict=True))
+        table.add_row(str(name), *cells)
     return table
-
-
-MEASURED = {"accuracy": ".1%", "nats": ".3f", "calibration_error": ".3f"}
-"""Columns of the table of measures, and their formats."""
 
 
 def games_table(evaluations: Sequence[Evaluation]) -> Table:
@@ -101,13 +108,10 @@ def write_json(
     path: Path, dataset: str, environment: EnvironmentSpec, splits: Sequence[HeldOut], evaluations: Sequence[Evaluation]
 ) -> None:
     """Write `pretraining.json`: the means over the splits, each split, and the figures of the games."""
-    names = list(splits[0].measures)
     document: dict[str, Any] = {
         "dataset": dataset,
         "environment": environment.to_json(),
-        "held_out": {
-            name: {measure: float(_over(splits, name, measure).mean()) for measure in MEASURED} for name in names
-        },
+        "held_out": measures_of(splits)[0].to_dict("index"),
         "splits": [asdict(split) for split in splits],
         "games": [{"greedy": one.settings.greedy, **one.summary()} for one in evaluations],
     }
@@ -116,7 +120,7 @@ def write_json(
 
 def worth(splits: Sequence[HeldOut], greedy: bool, sharpness: float) -> list[str]:
     """Sentences about a clone: against repeating the last action, and how it is to be played."""
-    clone, repeat = (float(_over(splits, name, "accuracy").mean()) for name in (CLONE, REPEAT_LAST))
+    clone, repeat = measures_of(splits)[0].loc[[CLONE, REPEAT_LAST], "accuracy"]
     games_held_out = "held out" if not splits[0].learned else "that it learned from, as there is no other game"
     verdict = "better" if clone > repeat + LIKE else "no better"
     sharpened = f", its probabilities to the power of {sharpness:g}" if sharpness != 1.0 else ""
@@ -147,12 +151,3 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
 def _beside(policy: Path, name: str) -> Path:
     """A folder beside the run's own: runs/me-faster for runs/me."""
     return unused(beside(policy.parent, name))
-
-
-def _over(splits: Sequence[HeldOut], name: str, measure: str) -> NDArray[np.float64]:
-    """A measure of one predictor in each split."""
-    return np.array([getattr(split.measures[name], measure) for split in splits])
-
-
-def _spread(values: NDArray[np.float64], form: str) -> str:
-    return f"{values.mean():{form}}" + (f" ± {values.std(ddof=1):{form}}" if len(values) > 1 else "")

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
-from ...pretrain.reaction import LONGEST_SECONDS, reaction
-from ...pretrain.rows import Rows, rows_of, targets
+from ...pretrain.rows import LONGEST_SECONDS, Rows, reaction, rows_of, targets
 from ..experience.sequences import (
     DEMONSTRATIONS,
     NStep,

@@ -7,8 +7,7 @@ import pytest
 from qwop.datasets.behaviour_probabilities import RECORDED, smoothed
 from qwop.datasets.control import Branch
 from qwop.datasets.schema import Episode
-from qwop.pretrain.reaction import reaction
-from qwop.pretrain.rows import rows_of
+from qwop.pretrain.rows import reaction, rows_of
 
 from ..fakes import episode_of
 

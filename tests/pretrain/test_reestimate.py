@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.pretrain.reestimate import ActionProbabilities, cross_fitted, run
+from qwop.pretrain.reestimate import run
 from qwop.pretrain.settings import command as main
 
 from ..fakes import dataset_of, episode_of
@@ -95,54 +95,25 @@ def test_games_of_shared_control_are_refused_before_anything_is_cloned(people: P
     assert not (tmp_path / "new").exists()
 
 
-class Frequencies:
-    """A clone that counts: π̂(a) is the frequency of a in the episodes it was fitted to, which it remembers."""
+def test_every_episode_is_judged_by_a_clone_that_never_saw_it(
+    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = {episode.source: episode.actions for episode in open_dataset(people)}
+    fitted: list[set[str | None]] = []
 
-    def __init__(self) -> None:
-        self.seen: list[list[int | None]] = []
+    def counted(episodes: Sequence[Episode], *_: object) -> Mock:
+        """A clone that counts: π̂(a) is the frequency of a in the episodes."""
+        fitted.append({episode.source for episode in episodes})
+        share = np.concatenate([episode.actions for episode in episodes]).mean()
+        return Mock(probabilities=lambda states: np.tile(np.float32([1 - share, share]), (len(states), 1)))
 
-    def __call__(self, episodes: Sequence[Episode], fold: int) -> ActionProbabilities:
-        assert fold == len(self.seen)
-        self.seen.append([episode.seed for episode in episodes])
-        counts = np.bincount(np.concatenate([episode.actions for episode in episodes]), minlength=11)
-
-        def probabilities(observations: NDArray[np.float32]) -> NDArray[np.float32]:
-            return np.tile((counts / counts.sum()).astype(np.float32), (len(observations), 1))
-
-        return probabilities
-
-
-@pytest.fixture
-def episodes() -> list[Episode]:
-    return [random_episode(steps=4 + seed, seed=seed) for seed in range(7)]
-
-
-def random_episode(steps: int, seed: int) -> Episode:
-    random = np.random.default_rng(seed)
-    observations = random.standard_normal((steps + 1, 3)).astype(np.float32)
-    return episode_of(observations, random.integers(11, size=steps).astype(np.int16), 11, seed=seed)
-
-
-def test_every_episode_is_judged_by_a_clone_that_never_saw_it(episodes: list[Episode]) -> None:
-    fit = Frequencies()
-    pairs = list(cross_fitted(episodes, fit, folds=3, floor=1e-3, seed=0))
-    assert sorted(index for index, _ in pairs) == list(range(7))
-    assert sorted(map(len, fit.seen)) == [4, 5, 5]
-    for index, episode in pairs:
-        judges = [seen for seen in fit.seen if index not in seen]
-        assert len(judges) == 1
-        others = np.concatenate([episodes[seed].actions for seed in judges[0] if seed is not None])
-        expected = (1 - 0.011) * np.bincount(others, minlength=11) / len(others) + 1e-3
-        assert episode.behaviour_probabilities == pytest.approx(np.tile(expected, (len(episode), 1)), abs=1e-6)
-
-
-def test_the_seed_deals_the_folds_and_nothing_else_changes(episodes: list[Episode]) -> None:
-    folds = []
-    for seed in (0, 0, 1):
-        fit = Frequencies()
-        for index, episode in cross_fitted(episodes, fit, folds=3, floor=1e-3, seed=seed):
-            assert episode.mu == "cloned"
-            for name in ("observations", "actions", "rewards", "times", "keys", "source", "seed", "metres"):
-                assert getattr(episode, name) is getattr(episodes[index], name)
-        folds.append(fit.seen)
-    assert folds[0] == folds[1] != folds[2]
+    monkeypatch.setattr("qwop.pretrain.reestimate.clone", counted)
+    for name, seed in (("one", 0), ("same", 0), ("other", 1)):
+        reestimate(f"dataset={people}", f"out={tmp_path / name}", "folds=4", "floor=0.002", f"seed={seed}")
+    folds = fitted[:4]
+    assert folds == fitted[4:8] != fitted[8:]
+    assert sorted(map(len, folds)) == [6, 7, 7, 7]
+    for episode in open_dataset(tmp_path / "one"):
+        (judge,) = (sources for sources in folds if episode.source not in sources)
+        share = np.concatenate([actions for source, actions in games.items() if source in judge]).mean()
+        assert episode.behaviour_probabilities[:, 1] == pytest.approx((1 - 0.004) * share + 0.002, abs=1e-6)
