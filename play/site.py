@@ -13,7 +13,7 @@ from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.run_folder import CONFIGURATION, DATASET
 from ..envs import web
-from ..envs.pictures import scene
+from ..envs.pictures import drawing
 from ..policies.champion import CHAMPION, keys_path, policy_path
 
 SCRIPTS = Path(__file__).parent / "static"
@@ -47,13 +47,13 @@ def files(board: Path = OWN) -> dict[str, bytes]:
         raise BadInput(f"board={board}: no files of keys (*.txt), expected those that qwop-play's page saves")
     contents = {
         file.name: file.read_bytes()
-        for folder in (scene.SCRIPTS, web.STATIC, SCRIPTS)
+        for folder in (drawing.SCRIPTS, web.STATIC, SCRIPTS)
         for file in sorted(folder.iterdir())
         if file.is_file() and file.name not in _UNUSED
     }
     contents[web.ENGINE] = web.engine_module()
-    contents["scene.json"] = scene.SCENE_FILE.read_bytes()
-    contents |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(scene.TILES.glob("*.png"))}
+    contents["scene.json"] = drawing.SCENE_FILE.read_bytes()
+    contents |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(drawing.TILES.glob("*.png"))}
     contents["champion.safetensors"] = acting_part(policy_path(CHAMPION))
     contents[KEYS] = keys_path(CHAMPION).read_bytes()
     contents[LISTED] = json.dumps([run.name for run in runs]).encode()

@@ -39,7 +39,7 @@ HIDDEN = 3
 LINE = 1000.0
 """The finish, units."""
 
-# --- small pictures; see `pictures.raster` ---
+# --- small pictures; see `qwop.pixels` ---
 UNITS_SHOWN = 22.0
 """Width and height of the view, units (2.2 m)."""
 

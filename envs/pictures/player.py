@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..names import BODIES, SCORE
 from ..qwop.session import Replay, replay
-from .scene import SCENE, SCRIPTS, TILES
+from .drawing import SCENE, SCRIPTS, TILES
 from .video import seconds_from_first_key
 
 PARTS = 1024

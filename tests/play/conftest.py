@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
+from qwop.envs.pictures.drawing import SCRIPTS as PICTURE_SCRIPTS
 from qwop.play.site import SCRIPTS
 
 from ..envs.web.runners import NODE, call, program_of

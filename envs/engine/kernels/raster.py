@@ -1,4 +1,4 @@
-"""Draws small pictures of games; see `pictures.raster`."""
+"""Draws small pictures of games; see `qwop.pixels`."""
 
 import math
 

@@ -18,7 +18,7 @@ from qwop.envs.engine.batch import (
 )
 from qwop.envs.engine.page import play_together
 from qwop.envs.engine.workspace import workspace
-from qwop.envs.pictures.raster import BONES, palette
+from qwop.envs.qwop.pixels import BONES, palette
 from qwop.envs.qwop.task import GameArrays, QWOPTask
 
 GAMES = np.load(Path(__file__).parents[1] / "recorded_games.npz")

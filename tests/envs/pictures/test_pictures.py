@@ -13,9 +13,8 @@ from qwop.common.page import page
 from qwop.envs import replay
 from qwop.envs.engine import layout as at
 from qwop.envs.names import GROUND_Y, KEY_P, KEY_Q, KEY_W
-from qwop.envs.pictures.drawing import Drawing
+from qwop.envs.pictures.drawing import HURDLE, RUNNER, SCENE, Drawing, Shape, tile
 from qwop.envs.pictures.player import PARTS, POSE, ROW, Clip, player, rows_of_game
-from qwop.envs.pictures.scene import HURDLE, RUNNER, SCENE, Shape, tile
 from qwop.envs.pictures.video import GAP, game_pictures, picture_strip, seconds_from_first_key, write_video
 
 KEYS = np.repeat(np.array([5, 10, 9, 6], np.uint8), 12)

@@ -12,7 +12,7 @@ from qwop.envs import replay
 from qwop.envs.engine import layout as at
 from qwop.envs.engine.batch import GROUND_AT, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
 from qwop.envs.names import ACTION_KEYS, GROUND_Y
-from qwop.envs.pictures.scene import RUNNER, draw_shapes
+from qwop.envs.pictures.drawing import RUNNER, draw_shapes
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.pixels import observe_pictures
 from qwop.policies.champion import keys_path

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
+from qwop.envs.pictures.drawing import SCRIPTS as PICTURE_SCRIPTS
 from qwop.play.site import SCRIPTS
 from qwop.recorder.page.server import STATIC
 
