@@ -2,7 +2,7 @@
 
 import { openKeys } from "./keys_file.js";
 import { Refused } from "./policy.js";
-import { better } from "./ranking.js";
+import { better } from "./splits.js";
 
 const KINDS = ["human", "policy", "search", "human with corrections"]; // classes of runs
 

@@ -2,9 +2,8 @@
 
 import { today } from "./list.js";
 import { areKeys, pack, TEMPOS, unpack } from "./packed.js";
-import { openPages, page, random } from "./pages.js";
-import { bestOf } from "./ranking.js";
-import { forget, names, read, write } from "./storage.js";
+import { bestOf } from "./splits.js";
+import { forget, names, openPages, page, random, read, write } from "./storage.js";
 import { cut } from "./texts.js";
 
 const GAMES = "qwop.games";

@@ -1,8 +1,7 @@
 // The list of games and policies in the drawer.
 
 import { $, button, element, figures } from "./elements.js";
-import { better } from "./ranking.js";
-import { RECORD } from "./splits.js";
+import { better, RECORD } from "./splits.js";
 
 const DAY = 86_400_000; // ms
 

@@ -54,30 +54,13 @@ function readPolicy(buffer) {
 
 // --- layers, each a function of a Float32Array ---
 
-// Sums are in double precision, so a number is off by half a unit of single precision at most. Four rows at a time, whose
-// additions need not wait for each other.
+// Sums are in double precision, so a number is off by half a unit of single precision at most.
 function linear({ shape: [outputs, inputs], values: weights }, { values: bias }) {
   const out = new Float32Array(outputs);
   return (x) => {
-    let row = 0;
-    for (; row + 4 <= outputs; row += 4) {
-      const [second, third, fourth] = [inputs, 2 * inputs, 3 * inputs];
-      let [a, b, c, d] = [0, 0, 0, 0];
-      for (let column = 0, at = row * inputs; column < inputs; column += 1, at += 1) {
-        const value = x[column];
-        a += weights[at] * value;
-        b += weights[at + second] * value;
-        c += weights[at + third] * value;
-        d += weights[at + fourth] * value;
-      }
-      out[row] = a + bias[row];
-      out[row + 1] = b + bias[row + 1];
-      out[row + 2] = c + bias[row + 2];
-      out[row + 3] = d + bias[row + 3];
-    }
-    for (; row < outputs; row += 1) {
+    for (let row = 0, at = 0; row < outputs; row += 1) {
       let sum = 0;
-      for (let column = 0, at = row * inputs; column < inputs; column += 1, at += 1) sum += weights[at] * x[column];
+      for (let column = 0; column < inputs; column += 1, at += 1) sum += weights[at] * x[column];
       out[row] = sum + bias[row];
     }
     return out;
@@ -136,23 +119,17 @@ class Tensors {
     return chain(layers);
   }
 
-  // The layers of one member of an ensemble, whose weights are [members, inputs, outputs].
+  // The layers of one member of an ensemble, whose weights are [members, inputs, outputs] and the rest [members, 1, outputs].
   member(number, members, widths) {
-    const layers = [];
-    const part = ({ values }) => values.subarray((number * values.length) / members, ((number + 1) * values.length) / members);
-    for (let layer = 1, index = 0; layer < widths.length; layer += 1) {
-      const [inputs, outputs] = [widths[layer - 1], widths[layer]];
-      const across = part(this.get(`layers.${index}.weight`, members, inputs, outputs));
-      const values = new Float32Array(across.length);
-      across.forEach((weight, at) => { values[(at % outputs) * inputs + Math.floor(at / outputs)] = weight; });
-      const bias = part(this.get(`layers.${index}.bias`, members, 1, outputs));
-      layers.push(linear({ shape: [outputs, inputs], values }, { values: bias }));
-      if (layer === widths.length - 1) break;
-      const [gain, shift] = ["gain", "shift"].map((of) => part(this.get(`layers.${index + 1}.${of}`, members, 1, outputs)));
-      layers.push(norm({ values: gain }, { values: shift }), each(relu));
-      index += 3;
+    const own = new Map();
+    for (const [name, { shape: [count, inputs, outputs], values }] of this.tensors) {
+      if (!name.startsWith("layers.") || count !== members) continue;
+      const part = values.slice(number * inputs * outputs, (number + 1) * inputs * outputs);
+      const turned = Float32Array.from(part, (_, at) => part[(at % inputs) * outputs + Math.floor(at / inputs)]);
+      const shape = name.endsWith(".weight") ? [outputs, inputs] : [outputs];
+      own.set(name.replace("gain", "weight").replace("shift", "bias"), { shape, values: turned });
     }
-    return chain(layers);
+    return new Tensors(own).stack("layers", widths, relu, { norms: true, open: true });
   }
 }
 

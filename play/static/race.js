@@ -3,9 +3,8 @@
 import { $, figures } from "./elements.js";
 import { Game, POSE } from "./engine.js";
 import { play } from "./packed.js";
-import { better } from "./ranking.js";
 import { Run } from "./run.js";
-import { MARKS, splitsOf } from "./splits.js";
+import { better, MARKS, splitsOf } from "./splits.js";
 
 const COUNTDOWN = ["3", "2", "1"];
 const COUNT = 500; // ms each
@@ -21,7 +20,6 @@ export class Race {
     this.passed = 0; // marks of the run
     this.announced = 0; // tens of metres
     this.drawn = false; // true once a picture that stands still is drawn
-    this.splitsOfBest = new WeakMap();
   }
 
   get state() { return document.body.dataset.state; }
@@ -171,11 +169,8 @@ export class Race {
 
   bestSplits() {
     const { best } = this.games;
-    if (!best) return null;
-    if (!this.splitsOfBest.has(best)) {
-      this.splitsOfBest.set(best, splitsOf(this.opponents.rows(best), best.outcome));
-    }
-    return this.splitsOfBest.get(best);
+    if (best) best.splits ??= splitsOf(this.opponents.rows(best), best.outcome);
+    return best?.splits ?? null;
   }
 
   end() {

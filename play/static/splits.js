@@ -1,4 +1,4 @@
-// Times at marks along a run, beside those of the fastest human and of your best game.
+// The order of games, and their times at marks along the run, beside those of the fastest human and of your best game.
 
 import { POSE, ROW } from "./engine.js";
 
@@ -35,3 +35,11 @@ export const difference = (seconds, other) => {
   const by = seconds - other;
   return `${by < 0 ? "−" : "+"}${Math.abs(by).toFixed(2)}`;
 };
+
+// Finished games rank by time, then the others by distance.
+export const better = (one, two) => {
+  const rank = ({ outcome, metres, seconds }) => (outcome === "finished" ? 1e6 - seconds : metres);
+  return rank(one) > rank(two);
+};
+
+export const bestOf = (games) => games.reduce((best, game) => (!best || better(game, best) ? game : best), null);

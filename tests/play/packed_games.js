@@ -7,9 +7,8 @@ import { openKeys, writeKeys } from "./keys_file.js";
 import { dateOf, dayOf, today } from "./list.js";
 import { pack, play, prove, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
-import { bestOf } from "./ranking.js";
 import { Sharing } from "./sharing.js";
-import { splitsOf } from "./splits.js";
+import { bestOf, splitsOf } from "./splits.js";
 import { zip } from "./zip.js";
 
 const without = ({ rows, ...rest }) => rest;

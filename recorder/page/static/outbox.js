@@ -2,8 +2,7 @@
 // loses what was played. One that the recorder refuses stays, with the reason.
 
 import { areKeys } from "./packed.js";
-import { openPages, page, random } from "./pages.js";
-import { forget, names, read, write } from "./storage.js";
+import { forget, names, openPages, page, random, read, write } from "./storage.js";
 
 const PLACE = "qwop.unsent.";
 const PART = 10_000; // frames in a message

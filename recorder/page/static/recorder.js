@@ -7,7 +7,7 @@ import { keepName, keptName, shortName } from "./games.js";
 import { dayOf, today } from "./list.js";
 import { kept, Outbox } from "./outbox.js";
 import { play, prove } from "./packed.js";
-import { bestOf, better } from "./ranking.js";
+import { bestOf, better } from "./splits.js";
 
 const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
