@@ -130,7 +130,7 @@ class GameStart:
 
 
 class Session:
-    """A page that has just been loaded with the game, to be reset and stepped.
+    """A page that has just been loaded with the game, to be reset and played.
 
     trigonometry: the browser's, one of `TRIGONOMETRIES`, else BadInput. The world is carried over from game to game, as
     the page does.
@@ -147,27 +147,14 @@ class Session:
             self._reals, self._integers, opening.resets, opening.held, opening.waiting, trigonometry=self.trigonometry
         )
 
-    def reset(self) -> None:
-        """Begin a game with no key held."""
-        self.begin()
-
-    def step(self, keys: int) -> bool:
-        """Play a frame with these keys down (Q = 1, W = 2, O = 4, P = 8); True if the game has ended.
-
-        Does nothing after the end: the page's later frames are not visible in its pictures.
-        """
-        self.play([keys])
-        return self.ended
-
     def play(self, keys: ArrayLike) -> Replay:
-        """Play frames with these keys, uint8 [n], up to the game's end; all states from the present one on."""
+        """Play frames with these keys, uint8 [n], up to the game's end; all states from the present one on.
+
+        Nothing is played after the end: the page's later frames are not visible in its pictures.
+        """
         (frames,) = play_together(self._reals, self._integers, [checked_keys(keys)], 1, self.trigonometry)
         states, events, hidden = np.split(frames, (at.EVENTS, at.EVENTS + 6), axis=1)
         return Replay(states.reshape(-1, at.MOVING, 6).copy(), events.copy(), hidden.copy())
-
-    @property
-    def ended(self) -> bool:
-        return bool(self._reals[0, at.ENDED])
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole page, for `set_state`: float64 `reals` [REALS] and int32 `integers` [INTEGERS] of the engine."""

@@ -243,7 +243,7 @@ def test_a_game_that_has_not_begun_has_ended_or_is_closed_says_so() -> None:
     env.reset()
     env.step(0)
     state = env.get_state()
-    page.reset()
+    page.begin()
     env.close()
     env.close()
     again = (lambda: env.set_state(state), lambda: env.continue_from(page.get_state(), np.zeros(1, np.uint8)))

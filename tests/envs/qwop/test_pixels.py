@@ -1,5 +1,6 @@
 """`observation="pixels"`: pictures that follow the game, in the single and the vector form alike."""
 
+import hashlib
 from typing import Any
 
 import gymnasium
@@ -16,6 +17,9 @@ from qwop.envs.pictures.drawing import RUNNER, draw_shapes
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.pixels import observe_pictures
 from qwop.policies.champion import keys_path
+
+PICTURES = "ba108e89ffa00a7832faffa89b8e815a94e2f8a5afdbf2a3a244427e0deeb1d4"
+"""SHA-256 of grey and coloured pictures along the champion's game."""
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +88,9 @@ def test_the_bar_along_the_top_tells_how_far_he_is(states: NDArray[np.float64]) 
     np.testing.assert_allclose(filled, np.clip(states[::50, at.TORSO, 0] / 1000, 0, 1) * 84, atol=0.1)
 
 
-def test_marks_on_the_track_pass_every_metre(states: NDArray[np.float64]) -> None:
-    pictures = observe_pictures(states[300:330], size=84)
-    for state, picture in zip(states[300:330], pictures, strict=True):
-        left = state[at.TORSO, 0] - TORSO_AT * UNITS_SHOWN
-        marks = np.arange(np.ceil(left / 10), (left + UNITS_SHOWN) // 10 + 1) * 10
-        places = (marks - left) * 84 / UNITS_SHOWN
-        row = picture[-1].astype(float)
-        for place in places[(places > 2) & (places < 82)]:
-            assert row[int(place)] > row.min() + 60
+def test_every_pixel_is_the_same_on_every_machine(states: NDArray[np.float64]) -> None:
+    pictures = [observe_pictures(states[::20], colour=colour).tobytes() for colour in (False, True)]
+    assert hashlib.sha256(b"".join(pictures)).hexdigest() == PICTURES
 
 
 def test_the_hurdle_is_seen_when_it_is_near(states: NDArray[np.float64]) -> None:
@@ -106,17 +104,6 @@ def test_the_hurdle_is_seen_when_it_is_near(states: NDArray[np.float64]) -> None
 
     assert changed(6.0)
     assert not changed(60.0)
-
-
-def test_left_and_right_legs_are_told_apart(states: NDArray[np.float64]) -> None:
-    """The start and its mirror image in the legs have the same silhouette but not the same picture."""
-    state = states[60].copy()
-    swapped = state.copy()
-    pairs = ((at.LEFT_THIGH, at.RIGHT_THIGH), (at.LEFT_CALF, at.RIGHT_CALF), (at.LEFT_FOOT, at.RIGHT_FOOT))
-    for one, other in pairs:
-        swapped[[one, other]] = state[[other, one]]
-    pictures = observe_pictures([state, swapped], size=84).astype(int)
-    assert (np.abs(pictures[0] - pictures[1]) > 60).sum() > 50
 
 
 def test_a_stack_holds_the_newest_pictures_and_begins_with_the_first() -> None:

@@ -24,9 +24,9 @@ STARTS = st.builds(GameStart, st.lists(GAMES, max_size=2).map(tuple), OPENINGS, 
 @given(KEYS, KEYS)
 def test_a_later_game_is_what_a_session_plays(first: np.ndarray, second: np.ndarray) -> None:
     session = Session()
-    session.reset()
+    session.begin()
     session.play(first)
-    session.reset()
+    session.begin()
     played, replayed = session.play(second), replay(second, before=[first])
     np.testing.assert_array_equal(played.states, replayed.states)
     np.testing.assert_array_equal(played.events, replayed.events)
@@ -61,15 +61,12 @@ def test_two_resets_are_the_second_game_only_of_a_page_that_was_left_as_it_was()
     np.testing.assert_array_equal(b.states, replay(keys, before=[np.zeros(0, np.uint8)]).states)
 
 
-def test_steps_are_frames() -> None:
-    session = Session()
+def test_frames_one_by_one_are_the_game_and_none_is_played_after_its_end() -> None:
+    session, game = Session(), replay([9] * 300)
     session.begin()
-    ended = [session.step(9) for _ in range(300)]
-    game = replay([9] * 300)
-    assert ended.index(True) + 1 == len(game.states) - 1
-    now = session.play([])
-    np.testing.assert_array_equal(now.states[-1], game.states[-1])
-    np.testing.assert_array_equal(now.events[-1], game.events[-1])
+    played = [session.play([9]).states[-1] for _ in range(300)]
+    np.testing.assert_array_equal(played[: len(game.states) - 1], game.states[1:])
+    np.testing.assert_array_equal(played[-1], game.states[-1])
 
 
 def test_the_libraries_differ_in_last_bits_alone_for_a_while() -> None:
