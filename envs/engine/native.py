@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from .interface import KERNELS, MANY, symbol
-
-__all__ = ["MANY", "Call", "Engine", "SharedLibrary", "bind", "call", "engine", "plays_exactly"]
+from .interface import KERNELS, symbol
+from .interface import MANY as MANY
 
 LIBRARIES = Path(__file__).parent / "lib"
 
@@ -133,15 +132,11 @@ def bind(
             words += [value.ctypes.data, *value.shape]
             arrays.append(value)
         elif parameter.dtype == "f8":
-            words += _words_of((value,))
+            words += struct.unpack("q", struct.pack("d", value))
         else:
             words.append(int(value))
     table = (ctypes.c_int64 * len(words))(*words)
     return library.bind(symbol(name, trigonometry, width or library.width), table, tuple(arrays))
-
-
-def _words_of(numbers: tuple[float, ...]) -> tuple[int, ...]:
-    return struct.unpack(f"{len(numbers)}q", struct.pack(f"{len(numbers)}d", *numbers))
 
 
 def call(name: str, *arguments: Any, **how: Any) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -100,16 +99,6 @@ def test_games_at_different_moments_are_each_the_game_alone(count: int, seed: in
                 np.testing.assert_array_equal(observations[game], observation)
                 np.testing.assert_array_equal(saved["reals"][game], reals)
                 np.testing.assert_array_equal(saved["integers"][game], integers)
-
-
-def test_joints_that_share_a_body_are_solved_in_the_originals_order() -> None:
-    _, original = bodies._runner_walk()
-    ours = bodies.RUNNER_JOINTS.tolist()
-    assert sorted(ours) == sorted(original)
-    joined = list(zip(bodies.JOINT_A.tolist(), bodies.JOINT_B.tolist(), strict=True))
-    for earlier, later in combinations(original, 2):
-        if set(joined[earlier]) & set(joined[later]):
-            assert ours.index(earlier) < ours.index(later)
 
 
 NAMES = sorted({name.split("/")[0] for name in GAMES.files if "/" in name})
