@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..common.errors import BadInput, quoted
 from ..common.files import named_path
-from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
+from ..envs.actions import Space, actions_of, form_of, numbers_of, plain_data, value_of_numbers
 from ..envs.observation import (
     plain_form,
     refuse_masked,
@@ -138,13 +138,12 @@ class ArrayForm:
         rows: Any
         if isinstance(self.actions, Tuple | Dict) and not isinstance(values, np.ndarray):
             rows = _rows(self.actions, values, "actions")
-            indices = [index_of_action(self.actions, row) for row in rows]
+            indices = [*map(self._numbers.get, map(form_of, rows))]
         else:
             rows = self._whole_numbers(np.asarray(values))
             different, which = np.unique(rows.reshape(len(rows), -1), axis=0, return_inverse=True)
-            index_of = [
-                index_of_action(self.actions, value_of_numbers(self.actions, one.tolist())) for one in different
-            ]
+            values = [value_of_numbers(self.actions, one.tolist()) for one in different]
+            index_of = [self._numbers.get(form_of(value)) for value in values]
             indices = [index_of[place] for place in which.reshape(-1)]
         if None in indices:
             row = indices.index(None)
@@ -159,9 +158,13 @@ class ArrayForm:
         numbers = {name: number for number, name in enumerate(self.info.names or ())}
         return numbers if len(numbers) == self.info.actions else {}
 
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return numbers_of(self.actions)
+
     @property
     def _expected(self) -> str:
-        return f"expected what {self.actions} has, such as {quoted(_in_plain(action_at(self.actions, 0)))}"
+        return f"expected what {self.actions} has, such as {quoted(_in_plain(actions_of(self.actions)[0]))}"
 
     def _whole_numbers(self, actions: NDArray[Any]) -> NDArray[np.int64]:
         """Actions given as numbers, of any type; BadInput names the first row of which one is not whole."""

@@ -2,14 +2,14 @@
 
 `Discrete(n, start)` has n actions, from `start`. `MultiBinary(k)` has one for each of the 2ᵏ sets of its entries (entry
 i is bit i of the number), `MultiDiscrete` one for each combination (the last entry changes fastest), `Tuple` and `Dict`
-of these likewise. The environment gets its own form of the action (`IndexedActions`).
+of these likewise. The environment gets its own form of the action.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
-from itertools import islice
+from itertools import islice, product
 from math import prod
 from operator import index
 from typing import Any
@@ -84,56 +84,47 @@ def action_count(space: Space, name: str) -> int:
     return count
 
 
-def action_at(space: Space, index: int) -> Any:
-    """The action that the environment takes for number `index`, from 0 to `action_count` - 1."""
+def actions_of(space: Space) -> list[Any]:
+    """Every action of a space that `action_count` takes, as the environment takes it, in the order of the numbers."""
+    rows: Any
     if isinstance(space, Discrete):
-        return space.start.dtype.type(int(space.start) + index)
+        return [space.start.dtype.type(int(space.start) + number) for number in range(int(space.n))]
     if isinstance(space, MultiBinary):
-        size = prod(space.shape)
-        return np.array([index >> i & 1 for i in range(size)], dtype=space.dtype).reshape(space.shape)
+        rows = [[number >> entry & 1 for entry in range(prod(space.shape))] for number in range(_count(space) or 0)]
+        return [*np.array(rows, space.dtype).reshape(-1, *space.shape)]
     if isinstance(space, MultiDiscrete):
-        places = np.unravel_index(index, tuple(space.nvec.ravel().tolist()))
-        return (np.array(places).reshape(space.shape) + space.start).astype(space.dtype)
-    parts, counts = _parts(space), [_count(part) or 0 for part in _parts(space)]
-    places = np.unravel_index(index, counts)
-    values = [action_at(part, int(place)) for part, place in zip(parts, places, strict=True)]
-    return dict(zip(space, values, strict=True)) if isinstance(space, Dict) else tuple(values)
+        rows = [*product(*map(range, space.nvec.ravel().tolist()))]
+        return [*(np.array(rows).reshape(-1, *space.shape) + space.start).astype(space.dtype)]
+    combinations = product(*map(actions_of, _parts(space)))
+    return [dict(zip(space, one, strict=True)) for one in combinations] if isinstance(space, Dict) else [*combinations]
 
 
-def index_of_action(space: Space, action: Any) -> int | None:
-    """The number of an action in the environment's form, plain lists of it included; None if it has no such action."""
-    if isinstance(space, Tuple | Dict):
-        return _index_of_parts(space, action)
-    try:
-        values = np.asarray(action)
-    except ValueError:  # lists of different lengths
-        return None
-    if values.dtype.kind not in ("iu" if isinstance(space, Discrete) else "iub") or values.shape != space.shape:
-        return None
-    if isinstance(space, Discrete):
-        index = int(values) - int(space.start)
-        return index if 0 <= index < space.n else None
-    if isinstance(space, MultiBinary):
-        bits = values.ravel().tolist()
-        return sum(bit << i for i, bit in enumerate(bits)) if {*bits} <= {0, 1} else None
-    if not isinstance(space, MultiDiscrete):
-        return None
-    sizes, places = space.nvec.ravel().tolist(), (values - space.start).ravel().tolist()
-    fits = all(0 <= place < size for place, size in zip(places, sizes, strict=True))
-    return int(np.ravel_multi_index(places, sizes)) if fits else None
+def actions_by_number(space: Space) -> list[Any] | None:
+    """`actions_of` a space; None if it takes numbers from 0 as int64, or if `action_count` refuses it."""
+    count = _count(space)
+    is_numbered = isinstance(space, Discrete) and space.start == 0 and space.contains(np.int64(0))
+    return None if count is None or count > MOST_ACTIONS or is_numbered else actions_of(space)
 
 
-def _index_of_parts(space: Any, action: Any) -> int | None:
-    parts = _parts(space)
-    if isinstance(space, Dict):
-        values = [action.get(name) for name in space] if isinstance(action, Mapping) else []
-    else:
-        values = [*action] if isinstance(action, tuple | list) else []
-    if len(values) != len(parts):
-        return None
-    places = [index_of_action(part, one) for part, one in zip(parts, values, strict=True)]
-    counts = [_count(part) or 0 for part in parts]
-    return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
+def numbers_of(space: Space) -> dict[str, int]:
+    """The number of every action by its form (`form_of`)."""
+    return {form_of(action): number for number, action in enumerate(actions_of(space))}
+
+
+def form_of(action: Any) -> str:
+    """An action as JSON, such as `[1, 0]`: the same for arrays and for plain lists of it."""
+    return json.dumps(plain_data(action), sort_keys=True, default=str)
+
+
+def plain_data(value: Any) -> Any:
+    """An action or observation as plain data."""
+    if isinstance(value, Mapping):
+        return {str(name): plain_data(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, tuple | list):  # entries of a `MultiBinary` may be truths
+        return [int(part) if isinstance(part, bool) else plain_data(part) for part in value]
+    return value
 
 
 def value_of_numbers(space: Space, numbers: Sequence[float]) -> Any:
@@ -164,7 +155,7 @@ def action_names(env: Env) -> tuple[str, ...] | None:
     """The names of an environment's actions: its own, or those of a well-known one.
 
     Otherwise, where its own actions are not the numbers from 0, their form as JSON (`"-1"`, `"[1, 0]"`), of which
-    `index_of_action` is the inverse. None where numbers are all there is.
+    `numbers_of` is the inverse. None where numbers are all there is.
     """
     space = taken_actions(env)
     count = _count(space) or 0
@@ -200,37 +191,13 @@ def answer_of(env: Env, method: str) -> Any:
 
 def form_names(space: Space) -> tuple[str, ...] | None:
     """The forms of all actions as JSON; None for numbers from 0."""
-    if isinstance(space, Discrete) and space.start == 0:
-        return None
-    return tuple(json.dumps(plain_data(action_at(space, index))) for index in range(_count(space) or 0))
+    return None if isinstance(space, Discrete) and space.start == 0 else (*numbers_of(space),)
 
 
 def taken_actions(env: Env) -> Space:
-    """The environment's own action space, beneath `IndexedActions`."""
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, IndexedActions):
-            return env.env.action_space
-        env = env.env
-    return env.action_space
-
-
-class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
-    """An environment whose discrete actions, of whatever form, are numbers from 0."""
-
-    def __init__(self, env: Env, count: int) -> None:
-        super().__init__(env)
-        self.action_space = Discrete(count)
-
-    def action(self, action: Any) -> Any:
-        number = number_below(int(self.action_space.n), "action", action)  # type: ignore[attr-defined]
-        return action_at(self.env.action_space, number)
-
-
-def with_indexed_actions(env: Env) -> Env:
-    """The environment with actions from 0; unchanged if it takes them as int64, or `action_count` refuses its own."""
-    space, count = env.action_space, _count(env.action_space)
-    is_numbered = isinstance(space, Discrete) and space.start == 0 and space.contains(np.int64(0))
-    return env if count is None or count > MOST_ACTIONS or is_numbered else IndexedActions(env, count)
+    """The environment's own action space, beneath the wrapper that numbers its actions."""
+    own = "own_actions"
+    return env.get_wrapper_attr(own) if env.has_wrapper_attr(own) else env.action_space
 
 
 def _count(space: Space) -> int | None:
@@ -249,12 +216,3 @@ def _count(space: Space) -> int | None:
 
 def _parts(space: Any) -> list[Space]:
     return list(space.spaces.values()) if isinstance(space, Dict) else list(space.spaces)
-
-
-def plain_data(action: Any) -> Any:
-    """An action as plain data, for comparison and JSON."""
-    if isinstance(action, Mapping):
-        return {str(name): plain_data(part) for name, part in action.items()}
-    if isinstance(action, tuple | list):
-        return [plain_data(part) for part in action]
-    return np.asarray(action).tolist()

@@ -7,6 +7,7 @@ where the environment's capabilities say so, whatever its name is.
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from math import hypot
 from pathlib import Path
@@ -14,14 +15,14 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
 from ..common.ends import close_after_use
 from ..common.errors import LONGEST_REASON, BadInput, EnvironmentFailed, quoted
-from .actions import Env
-from .observation import STORED, masked_place, problem_of, without_tensors
+from .actions import Env, actions_by_number, number_below
+from .observation import STORED, masked_place, plain_form, problem_of, without_tensors
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -48,13 +49,17 @@ class OwnInfo:
 
 
 class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment whose observations and rewards are checked, and whose infos are its own.
+    """An environment in the project's form, whose observations and rewards are checked, and whose infos are its own.
+
+    Observations that are not in a Box become rows of numbers (`plain_form`), discrete actions of other forms numbers
+    from 0 (`actions_by_number`).
 
     Raises EnvironmentFailed, with the environment's `name`, the step and the field, for an observation of another form
     than the space says, for numbers that are not finite as float32, for a reward that is no number, and for any
     exception of the environment's own, which is its cause; BadInput for a picture that is none (where it `draws`).
 
-    info_names: those that the environment's capabilities declare; any other has a meaning of its own.
+    own_observations, own_actions: the spaces that the environment itself declares. info_names: those that the
+    environment's capabilities declare; any other has a meaning of its own.
 
     In place of two of Gymnasium's wrappers it also refuses a step before the first reset.
     """
@@ -66,7 +71,12 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._steps: Any = None  # until the first reset, so that a step fails
         self._type: Any = None
         self._shape: tuple[int, ...] = ()
-        space = env.observation_space
+        self.own_observations, self.own_actions = env.observation_space, env.action_space
+        if (actions := actions_by_number(self.own_actions)) is not None:
+            self.action_space = Discrete(len(actions))
+        self._actions = actions
+        space, plain = plain_form(self.own_observations)
+        self._plain = None if space is self.own_observations else plain
         if isinstance(space, Box):
             if space.dtype in (np.float32, np.float64) and len(space.shape) == 1 and space.shape[0] <= MOST:
                 self._type, self._shape = space.dtype, space.shape
@@ -84,6 +94,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._as_stored(observation), {} if info == {} else self._own_info(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self._actions is not None:
+            action = deepcopy(self._actions[number_below(len(self._actions), "action", action)])
         try:  # `_failing` would take a tenth of a quick environment's step
             self._steps += 1
             observation, reward, terminated, truncated, info = self.env.step(action)
@@ -162,6 +174,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if (at := masked_place(observation)) is not None:
             raise self._wrong(f"observation{at} is masked, expected a number")
         observation = without_tensors(observation)
+        if self._plain is not None:
+            with self._failing("step" if self._steps else "reset"):
+                observation = self._plain(observation)
         if problem := problem_of(observation, self._space, "observation"):
             raise self._wrong(problem)
         return np.array(observation, dtype=self._dtype)
@@ -204,8 +219,8 @@ class CheckedGames(SyncVectorEnv):
     def __init__(self, make: Callable[[], Env], num_envs: int) -> None:
         super().__init__([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
         for env in self.envs:
-            if env.has_wrapper_attr("leave_numbers"):  # the project's own environments are not checked
-                env.get_wrapper_attr("leave_numbers")()
+            if isinstance(env, CheckedEnvironment):  # the project's own environments are not checked
+                env.leave_numbers()
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
         observations, infos = super().reset(seed=seed, options=options)
@@ -233,7 +248,8 @@ class CheckedGames(SyncVectorEnv):
     def _require_finite(self, observations: NDArray[Any], rewards: NDArray[np.float64]) -> None:
         if not (np.isfinite(observations).all() and (np.abs(rewards) <= LARGEST).all()):
             for env, *numbers in zip(self.envs, observations, rewards, strict=True):
-                env.get_wrapper_attr("require_finite")(*numbers)
+                if isinstance(env, CheckedEnvironment):
+                    env.require_finite(*numbers)
 
 
 def _is_wrapper(path: Path) -> bool:

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten, flatten_space
 from numpy.typing import NDArray
 
 from ..common.errors import LONGEST_REASON, BadInput, quoted
-from .actions import Env, Space, action_count
+from .actions import Space, action_count
 
 OBSERVATION_DTYPES = ("float32", "uint8")
 
@@ -107,7 +106,7 @@ class ObservationSpec:
     @classmethod
     def of(cls, space: Space, name: str) -> "ObservationSpec":
         """Return the observations of a space; BadInput about environment `name` for a space that is not a Box."""
-        if not isinstance(space, gymnasium.spaces.Box):
+        if not isinstance(space, Box):
             raise BadInput(
                 f"{name}: its observations are {quoted(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
                 "discrete ones, or a Dict or Tuple of these; wrap the environment (gymnasium.ObservationWrapper)"
@@ -224,19 +223,6 @@ def wrong_number(numbers: NDArray[Any], dtype: Any = np.float32, name: str = "",
     at = tuple(np.argwhere(wrong)[0].tolist())
     expected = f"whole numbers that {np.dtype(dtype)} holds" if whole else "a finite number"
     return f"{name}{list(at) if at else ''} is {quoted(numbers[at].item())}, expected {expected}"
-
-
-class PlainObservations(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """An environment whose observations are numbers in an array; see `plain_form`."""
-
-    def __init__(self, env: Env) -> None:
-        super().__init__(env)
-        self.observation_space, self._plain = plain_form(env.observation_space)
-
-    def observation(self, observation: Any) -> Any:
-        if (at := masked_place(observation)) is not None:
-            raise ValueError(f"observation{at} is masked, expected a number")
-        return self._plain(without_tensors(observation))
 
 
 def plain_form(space: Space) -> tuple[Space, Callable[[Any], NDArray[Any]]]:

@@ -15,12 +15,11 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 
 from ..common.errors import LONGEST_REASON, BadInput, printable, quoted
 from ..common.imports import without_module
-from .actions import Env, IndexedActions, Space, action_names, with_indexed_actions
+from .actions import Env, Space, action_names
 from .foreign import CheckedEnvironment
 from .observation import SMALLEST_PICTURE as SMALLEST_PICTURE
 from .observation import Observations as Observations
 from .observation import ObservationSpec as ObservationSpec
-from .observation import PlainObservations, plain_form
 from .observation import interface_of as interface_of
 from .registration import NAMESPACE, REGISTERED, environment_in_file, known_form, registered_id, short_id, stored_id
 
@@ -178,18 +177,16 @@ class EnvironmentSpec:
         return _SPACES[name][1]
 
     def _look(self) -> Spaces:
+        names = self.capabilities.action_names
         if self._is_vector_alone:
             with closing(self.several(self.capabilities.group)) as games:
-                own = observations, actions = games.single_observation_space, games.single_action_space
-            names = self.capabilities.action_names
-        else:
-            with closing(self.make()) as env:
-                observations, actions = env.observation_space, env.action_space
-                names = self.capabilities.action_names or action_names(env)
-                while isinstance(env, IndexedActions | CheckedEnvironment | PlainObservations):
-                    env = env.env
-                own = env.observation_space, env.action_space
-        return Spaces(*interface_of(observations, actions, str(self)), names, *own)
+                own = games.single_observation_space, games.single_action_space
+            return Spaces(*interface_of(*own, str(self)), names, *own)
+        with closing(self.make()) as env:
+            interface = interface_of(env.observation_space, env.action_space, str(self))
+            if isinstance(env, CheckedEnvironment):
+                return Spaces(*interface, names or action_names(env), env.own_observations, env.own_actions)
+            return Spaces(*interface, names or action_names(env), env.observation_space, env.action_space)
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -203,8 +200,7 @@ class EnvironmentSpec:
     def make(self, **more: Any) -> Env:
         """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
 
-        Observations that are not in a Box become rows of numbers (`plain_form`), discrete actions of other
-        forms numbers from 0 (`with_indexed_actions`). Results of environments of other packages are checked.
+        Environments of other packages are brought into the project's form, and checked (`CheckedEnvironment`).
         """
         settings, entry = {**self.settings, **more}, self.registered
         if entry is None or self.id in REGISTERED or entry.id.startswith(f"{NAMESPACE}-"):
@@ -215,9 +211,7 @@ class EnvironmentSpec:
         if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
             # Where there is no display, pygame would report that on stderr for every film.
             os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-        if plain_form(env.observation_space)[0] is not env.observation_space:
-            env = PlainObservations(env)
-        return with_indexed_actions(CheckedEnvironment(env, str(self), self.capabilities.info_names, draws))
+        return CheckedEnvironment(env, str(self), self.capabilities.info_names, draws)
 
     def _made(self, entry: EnvSpec | None, settings: Mapping[str, Any]) -> Env:
         with self.refusing():

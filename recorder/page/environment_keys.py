@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ...common.errors import BadInput, quoted
-from ...envs.actions import Env, action_at, action_names, answer_of, index_of_action, taken_actions
+from ...envs.actions import Env, action_names, actions_of, answer_of, form_of, numbers_of, taken_actions
 from .messages import MOST_KEYS
 
 MOST_HELP = 8
@@ -78,6 +78,7 @@ def key_map(env: Env, setting: Mapping[str, Any]) -> KeyMap:
     key or action.
     """
     names, space = action_names(env) or (), taken_actions(env)
+    numbers = numbers_of(space)
     own = None if setting else answer_of(env, "get_keys_to_action")
     if own is None:
         usual = setting or _usual(env)
@@ -92,7 +93,7 @@ def key_map(env: Env, setting: Mapping[str, Any]) -> KeyMap:
         if page := combination.intersection(PAGE_KEYS):
             raise BadInput(f"source.actions: {min(page)} is a key of the page itself; choose another")
         name = getattr(action, "name", action)  # of an enumeration, as Atari's games have other numbers
-        number = names.index(name) if isinstance(name, str) and name in names else index_of_action(space, action)
+        number = names.index(name) if isinstance(name, str) and name in names else numbers.get(form_of(action))
         if number is None:
             keys, one = "+".join(sorted(combination)) or "no key", f" or one of {list(names)}" if names else ""
             raise BadInput(f"source.actions: {keys} is {quoted(action)}, expected an action of {space}{one}")
@@ -114,7 +115,7 @@ def _usual(env: Env) -> Mapping[str, Any]:
             f"source.actions is empty: {id} has {count} actions and does not name their keys; name some, such as "
             "source.actions='{ArrowLeft: 0, ArrowRight: 1}'"
         )
-    return {str(index): action_at(taken_actions(env), index) for index in range(count)}
+    return {str(number): action for number, action in enumerate(actions_of(taken_actions(env)))}
 
 
 def _of_code(key: Any) -> str:

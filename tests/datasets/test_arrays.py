@@ -12,7 +12,7 @@ import torch
 from gymnasium import spaces
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
-from qwop.envs.actions import index_of_action
+from qwop.envs.actions import form_of, numbers_of
 from qwop.envs.spec import EnvironmentSpec
 
 from ..fakes import Odd, registered
@@ -136,7 +136,7 @@ def test_lists_of_what_the_environment_gives_and_takes_are_an_episode(tmp_path: 
     else:
         assert found.observations[2][-4:-2].tolist() == observations[2]["a"]["x"].tolist()
         assert found.observations[2][-2:].tolist() == observations[2]["b"][0].tolist()
-    assert found.actions.tolist() == [index_of_action(seen_here.action_space, action) for action in actions]
+    assert found.actions.tolist() == [numbers_of(seen_here.action_space)[form_of(action)] for action in actions]
 
 
 @pytest.mark.parametrize("parts", [SEVERAL], indirect=True)

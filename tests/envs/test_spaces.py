@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.envs.actions import action_at, action_count, action_names, index_of_action
+from qwop.envs.actions import action_names, actions_of, form_of, numbers_of
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec, interface_of
 from qwop.envs.vector import make_vector
 
@@ -31,9 +29,8 @@ ACTIONS: list[Any] = [
 def test_each_number_is_one_action_that_the_environment_takes(odd: Make, space: Any, forms: list[Any]) -> None:
     spec = odd(actions=space)
     assert spec.interface() == (ObservationSpec((3,)), len(forms))
-    for number, form in enumerate(forms):
-        assert space.contains(action_at(space, number))
-        assert index_of_action(space, form) == number
+    assert all(map(space.contains, actions_of(space)))
+    assert [*numbers_of(space)] == [*map(form_of, forms)]
     env, games = spec.make(), make_vector(spec, 2)
     assert env.action_space == Discrete(len(forms))
     env.reset()
@@ -43,18 +40,10 @@ def test_each_number_is_one_action_that_the_environment_takes(odd: Make, space: 
         env.step(number)
     games.step(np.array([0, len(forms) - 1]))
     taken = env.unwrapped.taken + [one.unwrapped.taken[0] for one in games.envs]  # type: ignore[attr-defined]
-    assert [index_of_action(space, one) for one in taken] == [*numbers, 0, len(forms) - 1]
+    assert [*map(form_of, taken)] == [form_of(forms[number]) for number in (*numbers, 0, -1)]
     names = action_names(env)
     assert names is not None
     assert len(set(names)) == len(forms)
-
-
-@settings(deadline=None)
-@given(st.data())
-def test_numbers_and_joint_actions_are_inverse_to_each_other(data: st.DataObject) -> None:
-    space = MultiDiscrete(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
-    number = data.draw(st.integers(0, action_count(space, "one") - 1))
-    assert index_of_action(space, action_at(space, number)) == number
 
 
 ONE = Box(-1, 1, (1,), np.float32)
