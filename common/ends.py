@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -198,11 +199,9 @@ def close_after_use(close: Callable[[], object], name: str) -> None:
         close()
     except Exception as error:
         why = f"{type(error).__name__}: {quoted(str(error).strip().partition(chr(10))[0], LONGEST_REASON)}"
-        note = printable(f"note: {name}: closing it failed ({why}); nothing that was finished is lost")
-        if note not in _noted:
-            _noted.add(note)
-            print(note, file=sys.stderr)
+        _note(printable(f"note: {name}: closing it failed ({why}); nothing that was finished is lost"))
 
 
-_noted: set[str] = set()
-"""Notes that were printed; many games of one environment fail alike."""
+@cache
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)  # once: many games of one environment fail alike

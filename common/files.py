@@ -44,7 +44,7 @@ def file_name(text: str) -> str:
 
 def own_name(folder: Path) -> str:
     """The name of a folder, also where the path to it is `.` or ends in `..`."""
-    return folder.name if folder.name not in ("", "..") else os.path.basename(os.path.realpath(folder))
+    return os.path.basename(os.path.abspath(folder))
 
 
 def beside(folder: Path, ending: str) -> Path:

@@ -42,8 +42,10 @@ def import_modules(names: Sequence[str], setting: str) -> None:
         if not _MODULE.fullmatch(name) or name.endswith(".py"):
             better = Path(name).stem if name.endswith(".py") else "my_package.envs"
             raise BadInput(f"{setting}: {quoted(name)} is no name of a module; expected one such as {quoted(better)}")
+        if (here := os.getcwd()) not in sys.path:
+            sys.path.append(here)  # last, so that no folder here takes the place of an installed package
         try:
-            _import(name)
+            importlib.import_module(name)
         except (Exception, SystemExit) as error:  # anybody's module may fail in any way
             why = f"{type(error).__name__}: {quoted(error, 200)}"
             raise BadInput(
@@ -64,16 +66,3 @@ def without_module(id: str, setting: str) -> str:
     if colon:
         import_modules([module], setting)
     return name
-
-
-def _import(name: str) -> None:
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        here = os.getcwd()
-        if error.name != name.partition(".")[0] or here in sys.path:
-            raise
-        # Last, so that no folder here takes the place of an installed package. It stays, for the module's own imports.
-        sys.path.append(here)
-        importlib.invalidate_caches()
-        importlib.import_module(name)

@@ -20,7 +20,7 @@ from ..common.run_folder import (
 )
 from ..common.settings import to_plain
 from .journal import JOURNAL, open_journal
-from .report import RESULTS, STUDY, write_report
+from .report import RESULTS, write_report
 from .results import StudyResults, mean, results_of
 from .runs import CommandRun
 from .search import Search
@@ -47,7 +47,7 @@ def run(settings: StudyCommandSettings) -> None:
         raise BadInput(f"{links[0]}: a link, behind which nothing is written; give another out")
     with claimed(out, wait=True):
         remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
-        require_no_other_run(out, StudyCommandSettings, (JOURNAL, STUDY, RESULTS))
+        require_no_other_run(out, StudyCommandSettings, (JOURNAL, RESULTS))
         if (out / CONFIGURATION).exists():
             _require_same_study(settings, out)
         write_configuration(settings, out)

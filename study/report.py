@@ -15,16 +15,13 @@ from optuna.visualization import plot_parallel_coordinate, plot_param_importance
 
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page
-from ..common.run_folder import REPORT, to_yaml
+from ..common.run_folder import REPORT, command_line, to_yaml
 from .results import StudyResults, TrialResult, mean, with_error
 from .runs import CommandRun
 from .search import trial_folder
 from .settings import StudyCommandSettings
 
 RESULTS = "study.json"
-
-STUDY = "study.yaml"
-"""The study as `study=` takes it."""
 
 MOST_ROWS = 20
 """Trials in the table of the search."""
@@ -41,12 +38,10 @@ IMPORTANCE = "PED-ANOVA (Watanabe et al. 2023): the share of each setting in whe
 def write_report(
     out: Path, study: Study, results: StudyResults, settings: StudyCommandSettings, play: CommandRun
 ) -> Path:
-    """Write study.yaml, study.json and report.html; returns the last one's path."""
+    """Write study.json and report.html; returns the latter's path."""
     write_atomic(out / RESULTS, json.dumps(to_json(results), indent=1, allow_nan=False) + "\n")
-    path = write_atomic(out / STUDY, to_yaml(settings.study))
     objective, title = settings.study.objective, f"qwop-study: {out}"
     failures = [(str(one.number), one.error) for one in results.trials if one.state == "failed"]
-    again = ["qwop-study", f"study={path}", f"seed={settings.seed}", "out=runs/again"]
     parts = (
         f"<h1>{escape(title)}</h1>",
         _summary(results, settings, play),
@@ -59,7 +54,7 @@ def write_report(
         _note(f"The best of {len(results.ranked)} complete trials; {RESULTS} has all of them."),
         _pictures(study, results, objective.figure),
         f"<h2>Trials that failed</h2>{figures(('trial', 'by'), failures)}" if failures else "",
-        origin(shlex.join(again), to_yaml(settings)),
+        origin(command_line("qwop-study", settings.words), to_yaml(settings)),
     )
     return write_atomic(out / REPORT, page(title, "".join(parts)))
 

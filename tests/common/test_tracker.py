@@ -51,15 +51,8 @@ def test_each_tracker_gets_every_row_at_once(kind: str, tmp_path: Path, calls: l
         "wandb": [("*", "step"), ({**row, "step": 1}, None), ({**row, "step": 2}, None), "finish"],
     }
     assert calls[1:] == rows.get(kind, [])
-    for first_call in calls[:1]:
-        expectation = {
-            "project": "qwop",
-            "group": "group",
-            "name": str(folder),
-            "config": {"seed": 3},
-            "resume": "never",
-        }
-        assert first_call.items() >= expectation.items()
+    run = {"project": "qwop", "group": "group", "name": str(folder), "config": {"seed": 3}, "resume": "never"}
+    assert all(call.items() >= run.items() for call in calls[:1])
 
 
 def test_a_resumed_run_is_continued_and_another_in_its_folder_is_not(

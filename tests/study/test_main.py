@@ -60,7 +60,7 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
     refusal = run(f"study={TINY}", "out=study", "study.settings=[schedule=live-only,schedule.scale=0.5]")
     assert "not [schedule=live-only, schedule.scale=0.5]; go on with that" in refusal.err
 
-    for name in ("config.yaml", "study.yaml", "study.json", "report.html"):  # as interrupted, but for the first
+    for name in ("config.yaml", "study.json", "report.html"):  # as interrupted, but for the first
         (tmp_path / "study" / name).unlink()
     refusal = run(f"study={TINY}", "out=study", "study.settings=[schedule=live-only]")
     assert refusal.code == 2
