@@ -1,12 +1,9 @@
 """`qwop-dataset reconstruct`: a dataset of imported recordings, frame by frame."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from ...common.command import Command
@@ -20,6 +17,7 @@ from ..folder import next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
+from ..schema import Episode
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
@@ -32,9 +30,8 @@ class ReconstructSettings(Settings):
     """Folder of a dataset of imported recordings."""
     out: Annotated[OutFolder, Field(examples=["data/kurodo-frames"])]
     """Folder of the new dataset; an interrupted one is continued."""
-    frames_per_step: Annotated[int, Field(ge=1, le=3600)] | None = 3
-    """Game frames per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second. null: the recording's own decisions,
-    about 9 a second and of unequal length."""
+    frames_per_step: Annotated[int, Field(ge=1, le=3600)] = 3
+    """Game frames per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second."""
     reward: Reward = "shaped"
     """Reward of the new dataset."""
     observation: Numbers = "features"
@@ -42,10 +39,6 @@ class ReconstructSettings(Settings):
     observation_lag: Literal[0, 1] = 0
     """Frames by which its observations lag the game; a recording has 1."""
     epsilon: Smoothing = 0.05
-
-
-Result = tuple[str, ReconstructedGame]
-"""The label of an imported episode, and its game as far as it could be reconstructed."""
 
 
 def run(settings: ReconstructSettings) -> None:
@@ -61,31 +54,48 @@ def run(settings: ReconstructSettings) -> None:
                 f"{settings.dataset}: has game {last} of a recording with {len(samples[digest])} games; "
                 "import the recording again"
             )
-    same = ("reward", "observation", "observation_lag")
-    frames = settings.frames_per_step or int(dataset.info.environment.settings["frames_per_step"])
-    writer = DatasetWriter(out, qwop_info(frames_per_step=frames, **{name: getattr(settings, name) for name in same}))
-    results: list[Result] = []
+    names = ("frames_per_step", "reward", "observation", "observation_lag")
+    writer = DatasetWriter(out, qwop_info(**{name: getattr(settings, name) for name in names}), alone=True)
+    there = {episode.label: episode for episode in open_dataset(out)} if next_number(out) else {}
+    results: list[ReconstructedGame] = []
     try:
         with progress_bar("games", console) as progress:
             task = progress.add_task("reconstructing", total=len(dataset))
             for digest, games in recordings.items():
-                for one in _reconstruct(dataset, samples[digest], games, settings, writer):
-                    results += [one] if one is not None else []
-                    progress.advance(task)
+                search = RecordingSearch(int(dataset.info.environment.settings["frames_per_step"]))
+                for number, numbers in enumerate(samples[digest][: max(games) + 1]):
+                    imported = dataset[games[number]] if number in games else None
+                    if imported is not None and imported.label in there:
+                        search.continue_after(there[imported.label], numbers)
+                    else:
+                        game = search.reconstruct(numbers, outcome=imported.outcome if imported else "fell")
+                        if imported is not None:
+                            _write(game, imported, writer, settings.epsilon)
+                            results.append(game)
+                            if not game.whole:
+                                console.print(f"{imported.label}: {game.explained} of {game.samples} samples")
+                    progress.advance(task, int(imported is not None))
     except KeyboardInterrupt:
         console.print(f"stopped; the games found so far are in {out}, and the same command continues")
         raise
-    for label, game in results:
-        if not game.whole:
-            console.print(f"{label}: {game.explained} of {game.samples} samples; the next is off by {game.error:.1g}")
     if results:
-        samples, explained = (sum(getattr(game, name) for _, game in results) for name in ("samples", "explained"))
-        whole = sum(game.whole for _, game in results)
-        console.print(f"{whole} of {len(results)} games whole; {explained:,} of {samples:,} samples, to the last bit")
+        total, explained = (sum(getattr(game, name) for game in results) for name in ("samples", "explained"))
+        whole = sum(game.whole for game in results)
+        console.print(f"{whole} of {len(results)} games whole; {explained:,} of {total:,} samples, to the last bit")
     if next_number(out):
         finish(out, console)
     else:
         console.print(f"nothing could be reconstructed of {settings.dataset}")
+
+
+def _write(game: ReconstructedGame, imported: Episode, writer: DatasetWriter, epsilon: float) -> None:
+    """Write a game, if any of its keys are known, with the facts of the imported episode."""
+    if len(game.keys):
+        episode = episode_from_keys(
+            game.keys, writer.info, player=imported.player, source=imported.source, epsilon=epsilon, start=game.start,
+            origin=replace(imported.origin, reconstructed=True),
+        )  # fmt: skip
+        writer.write(episode)
 
 
 def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
@@ -107,38 +117,6 @@ def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
             )
         places.setdefault(origin.sha256, {})[origin.game] = place
     return places
-
-
-def _reconstruct(
-    dataset: Dataset,
-    samples: list[NDArray[np.float64]],
-    games: dict[int, int],
-    settings: ReconstructSettings,
-    writer: DatasetWriter,
-) -> Iterator[Result | None]:
-    """Reconstruct the games of one recording in their order; yields a result for each of the dataset's, None for one
-    that the new dataset has already."""
-    search = RecordingSearch(int(dataset.info.environment.settings["frames_per_step"]))
-    there = {episode.label: episode for episode in open_dataset(writer.folder)} if next_number(writer.folder) else {}
-    for number in range(max(games) + 1):
-        imported = dataset[games[number]] if number in games else None
-        if imported is not None and imported.label in there:
-            search.continue_after(there[imported.label], samples[number])
-            yield None
-            continue
-        game = search.reconstruct(samples[number], outcome=imported.outcome if imported else "fell")
-        if imported is None:
-            continue
-        if len(game.keys):
-            own = [0, *game.frames[game.frames > 0].tolist(), len(game.keys)]
-            writer.write(
-                episode_from_keys(
-                    game.keys, writer.info, player=imported.player, source=imported.source, epsilon=settings.epsilon,
-                    start=game.start, bounds=None if settings.frames_per_step else own,
-                    origin=replace(imported.origin, reconstructed=True),
-                )
-            )  # fmt: skip
-        yield imported.label, game
 
 
 command = Command(

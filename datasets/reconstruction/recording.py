@@ -33,19 +33,14 @@ ENOUGH_TO_CHOOSE = 40
 class ReconstructedGame:
     """A game of a recording, frame by frame.
 
-    samples: of the recording. explained: how many of them, from the first on, the keys reproduce to the last bit.
-    abandoned: of those, the first ones that show a game that was given up for another reset; `start` has its keys.
-    frames: int64 [explained − abandoned], the frame of the game that each of the others shows; frame 0 is the state
-    after the reset, and −1 the one before its frame. error: distance of the closest state to the first unexplained
-    sample; 0 if there is none. start, keys: what `replay` needs, keys uint8 [n] of the frames after the reset's.
-    certain: how many of them the samples prove; those after end the game as it ended, see `ENDING`.
+    samples: of the recording. explained: how many of them, from the first on, the keys reproduce to the last bit; the
+    first ones may show a game that was given up for another reset, whose keys `start` has. start, keys: what `replay`
+    needs, keys uint8 [n] of the frames after the reset's. certain: how many of them the samples prove; those after end
+    the game as it ended, see `ENDING`.
     """
 
     samples: int
     explained: int
-    abandoned: int
-    frames: NDArray[np.int64]
-    error: float
     start: GameStart
     keys: NDArray[np.uint8]
     certain: int
@@ -193,9 +188,6 @@ class RecordingSearch:
         return ReconstructedGame(
             samples=len(samples),
             explained=explained,
-            abandoned=abandoned,
-            frames=explanation.frames - 1,
-            error=explanation.error,
             start=GameStart(attempt.before, Opening(attempt.resets, first, attempt.waiting), self._search.trigonometry),
             keys=keys,
             certain=certain,

@@ -54,15 +54,11 @@ class Candidates:
 class Explained:
     """The first samples of a game, explained.
 
-    samples: how many. candidates: of the start and of every sample after it that shows another frame. frames: int64,
-    for each explained sample, the frames from the start to it. error: distance of the closest state to the next sample;
-    0 if there is none.
+    samples: how many. candidates: of the start and of every sample after it that shows another frame.
     """
 
     samples: int
     candidates: list[Candidates]
-    frames: NDArray[np.int64]
-    error: float
 
     def keys(self) -> NDArray[np.uint8]:
         """The keys of every frame up to the last explained sample, uint8 [n]; of equivalent ones, those first found."""
@@ -104,25 +100,19 @@ class Search:
         while place < len(samples) and self.distances(start[0], samples[place])[0] == 0:
             place += 1
         candidates = [Candidates(*start, [b""], np.zeros(1, dtype=np.int64))]
-        frames = [0] * place
-        error = 0.0
         while place < len(samples):
-            if place > 0 and np.array_equal(samples[place], samples[place - 1]):
-                frames.append(frames[-1])
-            else:
-                successors, error = self._next(candidates[-1], samples[place])
+            if place == 0 or not np.array_equal(samples[place], samples[place - 1]):
+                successors = self._next(candidates[-1], samples[place])
                 if successors is None:
                     break
                 candidates.append(successors)
-                frames.append((frames[-1] if frames else 0) + len(successors.keys[0]))
             place += 1
-        return Explained(place, candidates, np.array(frames, dtype=np.int64), error)
+        return Explained(place, candidates)
 
     def comes_near(self, start: Game, sample: NDArray[np.float64]) -> bool:
         """True if few frames, with two changes of keys after the first at most, lead from a game near to a sample."""
         begun = Candidates(*start, [b""], np.zeros(1, dtype=np.int64))
-        near, _ = self._near(begun, sample, self._plan[0][0], 4)
-        return near is not None
+        return self._near(begun, sample, self._plan[0][0], 4) is not None
 
     def play(self, game: Game, keys: Sequence[int] | NDArray[np.uint8]) -> None:
         """Play a frame of every game, each with its own keys."""
@@ -137,27 +127,23 @@ class Search:
         native.call("distances", reals, sample, self._scratch, out)
         return out
 
-    def _next(self, now: Candidates, sample: NDArray[np.float64]) -> tuple[Candidates | None, float]:
-        """The games that agree with the sample, and the distance of the closest."""
-        nearest = np.inf
+    def _next(self, now: Candidates, sample: NDArray[np.float64]) -> Candidates | None:
+        """The games that agree with the sample; None if there are none."""
         for frames, changes in self._plan:
             # The keys of a game's first frame are held already when it begins.
-            near, distance = self._near(now, sample, frames, changes + (0 if now.keys[0] else 3))
-            nearest = min(nearest, distance)
-            if near is not None:
+            if near := self._near(now, sample, frames, changes + (0 if now.keys[0] else 3)):
                 return self._equal(now, sample, *near)
-        return None, nearest
+        return None
 
     def _near(
         self, now: Candidates, sample: NDArray[np.float64], most_frames: int, most_changes: int
-    ) -> tuple[tuple[int, bytes] | None, float]:
+    ) -> tuple[int, bytes] | None:
         """The place and keys of a game that comes near the sample within a number of frames and key changes."""
         reals, integers = now.reals, now.integers
         origin = np.arange(len(reals))
         places = np.array([_PLACE[keys[-1]] if keys else 0 for keys in now.keys])
         changes = np.zeros(len(reals), dtype=np.int64)
         keys = np.zeros((len(reals), 0), dtype=np.uint8)
-        nearest = np.inf
         for _ in range(most_frames):
             after = changes[:, None] + _CHANGES[places]
             parent, choice = np.nonzero(after <= most_changes)
@@ -169,14 +155,11 @@ class Search:
             keys = np.concatenate([keys[parent], EFFECTIVE_KEYS[choice][:, None]], axis=1)
             away = self.distances(reals, sample)
             best = int(away.argmin())
-            nearest = min(nearest, float(away[best]))
             if away[best] < NEAR:
-                return (int(origin[best]), keys[best].tobytes()), nearest
-        return None, nearest
+                return int(origin[best]), keys[best].tobytes()
+        return None
 
-    def _equal(
-        self, now: Candidates, sample: NDArray[np.float64], place: int, keys: bytes
-    ) -> tuple[Candidates | None, float]:
+    def _equal(self, now: Candidates, sample: NDArray[np.float64], place: int, keys: bytes) -> Candidates | None:
         """The games that stay near that of the candidate at `place` with `keys` and finally agree with the sample."""
         guide = now.reals[[place]], now.integers[[place]]
         near = _near_rows(now.reals, guide[0])
@@ -194,11 +177,10 @@ class Search:
             near = near[_first_of_equals(reals[near], integers[near])]
             reals, integers, parents = reals[near], integers[near], parents[parent[near]]
             paths = [paths[parent[row]] + bytes([choice[row]]) for row in near]
-        away = self.distances(reals, sample)
-        same = np.flatnonzero(away == 0)
+        same = np.flatnonzero(self.distances(reals, sample) == 0)
         if not len(same):
-            return None, float(away.min())
-        return Candidates(reals[same], integers[same], [paths[row] for row in same], parents[same]), 0.0
+            return None
+        return Candidates(reals[same], integers[same], [paths[row] for row in same], parents[same])
 
 
 def _near_rows(reals: NDArray[np.float64], guide: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -93,17 +93,6 @@ def test_an_interrupted_reconstruction_goes_on_with_the_games_that_are_not_there
         assert one.start.to_json() == other.start.to_json()
 
 
-def test_the_recordings_own_decisions_can_be_kept(imported: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run(command.read([f"dataset={imported}", f"out={out}", "frames_per_step=null", "observation=full"]))
-    for episode, original in zip(open_dataset(out), open_dataset(imported), strict=True):
-        assert episode.observations.shape[1] == 94
-        assert episode.keys is not None
-        lengths = [len(keys) for keys in episode.keys]
-        recorded = np.rint(np.diff(original.times) * 30).astype(int)
-        assert lengths[1 : len(recorded) - 2] == recorded[2:-1].tolist()
-
-
 def refused(*overrides: str) -> str:
     with pytest.raises(BadInput) as error:
         run(command.read(overrides))
