@@ -1,5 +1,4 @@
-"""`qwop-dataset describe`: a dataset's card, `README.md`, with the front matter that Hugging Face's hub reads, and a
-description that was lost."""
+"""`qwop-dataset describe`: a dataset's card, `README.md`, with the front matter that Hugging Face's hub reads."""
 
 import html
 import os
@@ -18,9 +17,8 @@ from ..common.progress import plain_console
 from ..common.reading import MEGABYTE, read_bytes
 from ..common.run_folder import next_command
 from ..common.settings import HomePath, Settings
-from .columns import COLUMNS, arrow_schema
-from .folder import DESCRIPTION, EPISODES, episode_files, to_text
-from .parquet import description_in
+from .folder import EPISODES
+from .parquet import COLUMNS, arrow_schema
 from .reader import open_dataset
 from .schema import DatasetInfo
 from .summary import Summary
@@ -48,9 +46,6 @@ def run(settings: DescribeSettings) -> None:
     """Write the card and print the statistics."""
     folder = Path(settings.dataset)
     with closing(FolderLock(folder)):  # so that no recorder that starts removes unfinished files as leftovers
-        files = episode_files(folder)
-        if files and not (folder / DESCRIPTION).exists():
-            write_atomic(folder / DESCRIPTION, to_text(description_in(next(iter(files.values()))).to_json()))
         summary = describe(folder)
     console = plain_console()
     console.print(summary.table(settings.dataset))
@@ -136,6 +131,6 @@ command = Command(
     "dataset describe",
     DescribeSettings,
     run,
-    about="Write a dataset's card, README.md, anew from its episodes, and a lost dataset.json.",
+    about="Write a dataset's card, README.md, anew from its episodes.",
     examples=[("qwop-dataset describe data/me", "")],
 )

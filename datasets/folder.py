@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -33,11 +32,6 @@ EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})-([0-9a-f]{12})\.parquet
 def read_info(folder: Path) -> DatasetInfo:
     """Read the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
     if DESCRIPTION not in names_in(folder):
-        if episode_files(folder):
-            raise BadInput(
-                f"{folder}: has episodes but no {DESCRIPTION}; to write it anew from them: "
-                + shlex.join(["qwop-dataset", "describe", str(folder)])
-            )
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
     with naming(path):

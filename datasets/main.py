@@ -15,7 +15,7 @@ from ..common.schema import nearest
 
 VERBS = {
     "verify": ("qwop.datasets.verify", "check everything, including by replay"),
-    "describe": ("qwop.datasets.describe", "write the card, and a lost dataset.json"),
+    "describe": ("qwop.datasets.describe", "write the card"),
     "copy": ("qwop.datasets.editing.copy", "merge datasets, leave episodes out, split by episode"),
     "relabel": ("qwop.datasets.editing.relabel", "other rewards, observations or decision rates, by replay"),
     "reestimate": ("qwop.pretrain.settings", "a person's behaviour probabilities, by clones"),

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .behaviour_probabilities import RECORDED
-from .columns import FACTS
 from .embedded import dataset_path
 from .folder import episode_files, read_info
-from .parquet import episode_table, facts_in, fields_in, has, read_episode
+from .parquet import FACTS, episode_table, facts_in, fields_in, has, read_episode
 from .schema import DatasetInfo, Episode
 from .summary import STATS_COLUMNS, Summary, stats_of
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from ..common.errors import BadInput, quoted
-from .columns import FACTS
 from .control import PERSON, Branch, takeovers
-from .parquet import facts_in, fields_in, has
+from .parquet import FACTS, facts_in, fields_in, has
 from .schema import OUTCOMES, DatasetInfo, mu_in_words
 
 STATS_COLUMNS = (*FACTS, "action", "reward", "keys", "timestamp", "final_timestamp", "actor")

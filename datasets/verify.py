@@ -1,8 +1,7 @@
 """`qwop-dataset verify`: check everything about a dataset, each episode and the folder as a whole."""
 
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +16,12 @@ from ..common.progress import plain_console, progress_bar
 from ..common.reading import NotReadNow
 from ..common.run_folder import clone_next
 from ..common.settings import HomePath, Settings
-from .columns import identity
 from .describe import CARD
 from .differences import can_replay, differences_of_branch, differences_of_replay
 from .folder import ASIDE, DESCRIPTION, EPISODE_NAME, EPISODES, episode_files, episode_number, names_in, read_info
 from .from_keys import replay_episode
 from .origin import Origin
-from .parquet import ADVICE, episode_of, episode_table, read_episode
+from .parquet import ADVICE, episode_of, episode_table, identity, read_episode
 from .schema import DatasetInfo
 
 _NUMBER = re.compile(r"episode-(\d+)")
@@ -71,43 +69,35 @@ class Checked:
 def run(settings: VerifySettings) -> None:
     """Check the files and print a line for every problem; BadInput unless all are harmless."""
     console, folder = plain_console(), Path(settings.dataset)
-    began = time.monotonic()
-    with progress_bar("episodes", console) as progress:
-        task = progress.add_task("verifying", total=len(episode_files(folder)))
-        checked, problems = verify(folder, replay=settings.replay, progress=lambda: progress.advance(task))
+    checked, problems = verify(folder, replay=settings.replay)
     for note in [one for one in problems if one.harmless]:
         console.print(f"note: {note}")
     faults = [one for one in problems if not one.harmless]
     if len(faults) == 1:
         raise BadInput(f"{faults[0]}; {faults[0].advice}")
     if faults:
-        for fault in faults:
-            console.print(f"{fault}")
+        console.print("\n".join(map(str, faults)))
         files = len({fault.file for fault in faults})
         raise BadInput(f"{folder}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
     steps = sum(one.steps for one in checked)
     parts = [f"{len(checked):,} episodes with {steps:,} decisions are whole"]
     if settings.replay:
         parts.append(f"{sum(one.replayed for one in checked):,} played again, equal to the bit")
-    console.print(f"{folder}: {', '.join(parts)} ({time.monotonic() - began:.1f} s)")
+    console.print(f"{folder}: {', '.join(parts)}")
     if checked:
         console.print(clone_next(folder))
 
 
-def verify(
-    folder: Path, *, replay: bool, progress: Callable[[], object] = lambda: None
-) -> tuple[list[Checked], list[Problem]]:
+def verify(folder: Path, *, replay: bool) -> tuple[list[Checked], list[Problem]]:
     """Check every episode's file, several at a time, then relations between files. Returns the results in the order of
-    the episodes' numbers, and all problems. progress: called after each file.
+    the episodes' numbers, and all problems.
 
     Raises BadInput if the description cannot be read: without it nothing else is certain.
     """
     info, files = read_info(folder), [*episode_files(folder).values()]
-    checked: list[Checked] = []
-    with ThreadPoolExecutor(cores()) as pool:
-        for one in pool.map(lambda path: _check(path, info, replay), files):
-            checked.append(one)
-            progress()
+    with ThreadPoolExecutor(cores()) as pool, progress_bar("episodes", plain_console()) as progress:
+        checks = pool.map(lambda path: _check(path, info, replay), files)
+        checked = [*progress.track(checks, len(files), description="verifying")]
     problems = [problem for one in checked for problem in one.problems]
     problems += [*_of_copies(checked), *_of_branches(checked, info), *_of_names(folder, checked)]
     return checked, problems

@@ -6,8 +6,8 @@ from pathlib import Path
 from ..common.errors import BadInput
 from ..common.files import named_path, new_folder, sync_folder, temporary_sibling, write_atomic, write_synced
 from ..common.folder_lock import FolderLock, claimed
-from .columns import to_parquet
 from .folder import ASIDE, DESCRIPTION, EPISODES, episode_name, next_number, read_info, require_same, subfolder, to_text
+from .parquet import to_parquet
 from .schema import DatasetInfo, Episode
 
 

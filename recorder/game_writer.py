@@ -16,9 +16,8 @@ from ..common.errors import BadInput
 from ..common.files import beside, temporary_sibling
 from ..common.folder_lock import FolderLock, claimed
 from ..common.run_folder import next_command
-from ..datasets.columns import to_parquet
 from ..datasets.folder import ASIDE, DESCRIPTION, episode_files, read_info, set_aside
-from ..datasets.parquet import episode_of, naming, read_episode, table_of
+from ..datasets.parquet import episode_of, naming, read_episode, table_of, to_parquet
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DatasetWriter

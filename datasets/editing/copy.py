@@ -14,9 +14,9 @@ from ...common.progress import plain_console
 from ...common.run_folder import clone_next
 from ...common.settings import Expected, HomePath, OutFolder, Settings, Several, Whole
 from ...common.shared_settings import Seed
-from ..columns import identity
 from ..describe import describe
 from ..folder import episode_number
+from ..parquet import identity
 from ..reader import Dataset, open_dataset
 from ..schema import Episode
 from .new_dataset import new_folder, write_dataset

@@ -5,8 +5,6 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from filecmp import cmp
-from itertools import chain
-from itertools import count as numbered_from
 from pathlib import Path
 
 from rich.console import Console
@@ -61,11 +59,9 @@ def write_dataset(
     Returns the number of episodes."""
     writer, count = DatasetWriter(folder, info, alone=True), 0
     with progress_bar("episodes", console) as progress:
-        task = progress.add_task("writing", total=total)
-        for episode in episodes:
+        for episode in progress.track(episodes, total, description="writing"):
             writer.write(episode)
             count += 1
-            progress.advance(task)
     for source in sources:
         _copy_recordings(source.folder / ASIDE, folder / ASIDE)
     return count
@@ -82,6 +78,7 @@ def _copy_recordings(old: Path, new: Path) -> None:
     for path in sorted(old.iterdir()) if old.is_dir() else ():
         if path.is_file() and path.name.startswith(RECORDS):
             new.mkdir(exist_ok=True)
-            names = chain([path.name], (f"{path.stem}-{number}{path.suffix}" for number in numbered_from(2)))
-            place = next(new / one for one in names if not (new / one).exists() or cmp(path, new / one, shallow=False))
+            place, number = new / path.name, 1
+            while place.exists() and not cmp(path, place, shallow=False):
+                place, number = place.with_name(f"{path.stem}-{number + 1}{path.suffix}"), number + 1
             shutil.copy2(path, place)

@@ -7,7 +7,7 @@ from gymnasium.spaces import Dict
 
 from ...common.errors import LONGEST_REASON, BadInput, quoted
 from ...envs.actions import Space
-from ..columns import COLUMNS
+from ..parquet import COLUMNS
 from .table_files import UNNAMED
 
 ALIASES = {

@@ -1,7 +1,6 @@
 """`qwop-dataset describe`: the card, and a description that was lost."""
 
 import errno
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,18 +69,6 @@ def test_a_folder_that_may_not_be_entered_is_said(folder: Path, monkeypatch: pyt
     monkeypatch.setattr("os.listdir", refuse)
     with pytest.raises(BadInput, match=r": permission denied; expected the folder of a dataset"):
         open_dataset(folder)
-
-
-def test_a_lost_description_is_written_anew_from_the_episodes(folder: Path) -> None:
-    folder = folder.rename(folder.with_name("ann's games"))
-    path = folder / "dataset.json"
-    before = path.read_bytes()
-    path.unlink()
-    with pytest.raises(BadInput, match=r"has episodes but no dataset\.json; ") as caught:
-        open_dataset(folder)
-    assert shlex.split(str(caught.value).partition(" them: ")[2]) == ["qwop-dataset", "describe", str(folder)]
-    run(DescribeSettings(dataset=str(folder)))
-    assert path.read_bytes() == before
 
 
 def test_an_authors_card_gets_the_front_matter_of_an_upload_whose_entries_are_set_once_and_stay(folder: Path) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets.columns import arrow_schema
 from qwop.datasets.control import Branch
+from qwop.datasets.parquet import arrow_schema
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
