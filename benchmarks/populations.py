@@ -23,7 +23,7 @@ from qwop.compare.main import markdown_table
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
-from qwop.population.head_to_head import play_head_to_head
+from qwop.population.head_to_head import figures_of, play_head_to_head
 from qwop.population.ratings import Ratings, Record
 
 VARIANTS: Mapping[str, Sequence[str]] = {
@@ -91,9 +91,9 @@ def rate(runs: Mapping[str, Run]) -> Ratings:
     record = Record(len(policies))
     race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 100.0})
     for one, other in itertools.combinations(range(len(policies)), 2):
-        races = play_head_to_head(policies[one], [policies[other]], names[other], race, games=301)
-        print(f"{names[one]} {races}", flush=True)
-        record.add(one, other, float(races.results.mean()), len(races.results))
+        races = play_head_to_head(policies[one], [policies[other]], race, games=301)
+        print(f"{names[one]} {figures_of(races, names[other])['sentence']}", flush=True)
+        record.add(one, other, float(races["result"].mean()), len(races))
     return record.ratings()
 
 

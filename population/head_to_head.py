@@ -1,11 +1,12 @@
 """Head-to-head races between policies, for comparison."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput, quoted
@@ -24,71 +25,26 @@ _DECISION = EVENTS.index("decision")
 Pictures = tuple[NDArray[np.uint8], ...]
 
 
-@dataclass(frozen=True)
-class HeadToHead:
-    """Races of a policy against `name`. results, float64 [n]: 1 won, ½ drawn, 0 lost. metres: of both, float64 [n, 2];
-    seconds: of both if they finished, else NaN."""
-
-    name: str
-    results: NDArray[np.float64]
-    metres: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-
-    @property
-    def won(self) -> float:
-        """Share of the races won."""
-        return float((self.results == WON).mean())
-
-    @property
-    def lost(self) -> float:
-        """Share of the races lost."""
-        return float((self.results == LOST).mean())
-
-    def __str__(self) -> str:
-        draws = 1.0 - self.won - self.lost
-        shares = f"{self.won:.1%} of {len(self.results)} races won, {draws:.1%} drawn, {self.lost:.1%} lost"
-        metres = f"{self.metres[:, 0].mean():.1f} m against {self.metres[:, 1].mean():.1f} m"
-        return f"against {self.name}: {shares}; {metres}, {self._finishes(0)} against {self._finishes(1)} finished"
-
-    def _finishes(self, side: int) -> str:
-        seconds = self.seconds[:, side]
-        ended = seconds[np.isfinite(seconds)]
-        return f"{len(ended)}" + (f" (median {np.median(ended):.2f} s)" if len(ended) else "")
-
-    def to_json(self) -> dict[str, object]:
-        """Convert to JSON: the figures, and the result of each race."""
-        finishes = np.isfinite(self.seconds).sum(axis=0)
-        return {
-            "against": self.name,
-            "races": len(self.results),
-            "won": self.won,
-            "lost": self.lost,
-            "metres": float(self.metres[:, 0].mean()),
-            "their_metres": float(self.metres[:, 1].mean()),
-            "finishes": int(finishes[0]),
-            "their_finishes": int(finishes[1]),
-            "results": self.results.tolist(),
-        }
-
-
 def play_head_to_head(
     policy: Policy,
     others: Sequence[Policy],
-    name: str,
     race: EnvironmentSpec,
     *,
     games: int,
     num_games: int = 64,
     report: Report = lambda races: None,
-) -> HeadToHead:
-    """Race the policy greedily against the others, reported together as `name`.
+) -> pd.DataFrame:
+    """Race the policy greedily against the others.
+
+    A row is a race: its `result` (1 won, ½ drawn, 0 lost), `metres` and `their_metres`, and `seconds` and
+    `their_seconds`, NaN where the runner did not finish.
 
     Race k begins with k idle frames, is against `others[k % len(others)]` and depends only on k. The race runs at the
     higher decision rate of the two; the slower policy keeps its own rate. Raises BadInput if either of them cannot run
     in the race. report: called with the number of races that have just been run.
     """
-    results, metres = np.zeros(games), np.zeros((games, 2))
-    seconds = np.full((games, 2), np.nan)
+    columns = ["result", "metres", "their_metres", "seconds", "their_seconds"]
+    races = np.full((games, len(columns)), np.nan)
     for turn, other in enumerate(others):
         mine = range(turn, games, len(others))
         for first in range(0, len(mine), num_games):
@@ -96,25 +52,41 @@ def play_head_to_head(
             over = np.zeros(len(starts), dtype=np.bool_)
             for infos, ended in _play((policy, other), race, starts):
                 for place in np.flatnonzero(ended & ~over).tolist():
-                    start, rows = starts[place], slice(2 * place, 2 * place + 2)
-                    results[start], metres[start] = infos["result"][2 * place], infos["distance"][rows]
-                    finished = infos["outcome"][rows] == batch.FINISHED
-                    seconds[start] = np.where(finished, infos["time"][rows], np.nan)
+                    rows = slice(2 * place, 2 * place + 2)
+                    seconds = np.where(infos["outcome"][rows] == batch.FINISHED, infos["time"][rows], np.nan)
+                    races[starts[place]] = infos["result"][2 * place], *infos["distance"][rows], *seconds
                 over |= ended
                 if over.all():
                     break
             report(len(starts))
-    return HeadToHead(name, results, metres, seconds)
+    return pd.DataFrame(races, columns=columns)
 
 
-def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], HeadToHead]) -> NDArray[np.float64]:
+def figures_of(races: pd.DataFrame, name: str) -> dict[str, Any]:
+    """The figures of races against `name`, the result of each race, and a sentence."""
+    won, lost = (float((races["result"] == one).mean()) for one in (WON, LOST))
+    figures = {"against": name, "races": len(races), "won": won, "lost": lost}
+    sides = []
+    for side in ("", "their_"):
+        finishers, metres = races[f"{side}seconds"].dropna(), float(races[f"{side}metres"].mean())
+        median = f" (median {finishers.median():.2f} s)" if len(finishers) else ""
+        figures |= {f"{side}metres": metres, f"{side}finishes": len(finishers)}
+        sides.append((f"{metres:.1f} m", f"{len(finishers)}{median}"))
+    metres_of_both, finishes_of_both = (" against ".join(one) for one in zip(*sides, strict=True))
+    shares = f"{won:.1%} of {len(races)} races won, {1.0 - won - lost:.1%} drawn, {lost:.1%} lost"
+    sentence = f"against {name}: {shares}; {metres_of_both}, {finishes_of_both} finished"
+    return {**figures, "results": races["result"].tolist(), "sentence": sentence}
+
+
+def tournament(policies: Sequence[Policy], race: EnvironmentSpec, games: int, report: Report) -> NDArray[np.float64]:
     """Play a round-robin tournament; returns each policy's share of points, float64 [n].
 
     A win counts 1, a draw ½.
     """
     points = np.zeros(len(policies))
     for one, other in itertools.combinations(range(len(policies)), 2):
-        won = meet(policies[one], policies[other]).results.mean()
+        races = play_head_to_head(policies[one], [policies[other]], race, games=games, report=report)
+        won = races["result"].mean()
         points[one] += won
         points[other] += 1.0 - won
     return points / max(len(policies) - 1, 1)

@@ -38,57 +38,6 @@ class Ratings:
     errors: NDArray[np.float64]
 
 
-def fit_ratings(
-    sides: NDArray[np.float64],
-    results: NDArray[np.float64],
-    *,
-    counts: NDArray[np.float64] | None = None,
-    pinned: int | None = None,
-    prior: float = PRIOR,
-) -> Ratings:
-    """Fit ratings ψ to matches: the side of +1 wins match k with probability 1/(1 + 10^(−ψᵀm_k/400)).
-
-    sides: m, float64 [M, P]: how many players each agent has in each match, those of the other side negative. results:
-    y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. counts: c, float64 [M], the number of matches in
-    each row, with y their mean result; 1 by default. pinned: an agent whose rating is `ANCHOR`. prior: standard
-    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none. If no agent is pinned, the errors are
-    those of the distance from the mean rating, whose level only the prior determines.
-
-    ψ maximises Σ_k c_k·(y_k·log P_k + (1 − y_k)·log(1 − P_k)) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the
-    errors are those of the Gaussian with the same curvature.
-    """
-    m, y = np.asarray(sides, dtype=np.float64), np.asarray(results, dtype=np.float64)
-    c = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
-    free = np.array([agent for agent in range(m.shape[1]) if agent != pinned], dtype=np.int64)
-    m_free, precision = m[:, free], 1.0 / prior**2
-    psi = np.zeros(len(free))  # relative to the anchor
-    lead = ANCHOR * m.sum(axis=1)
-
-    def log_posterior(psi: NDArray[np.float64]) -> float:
-        strength = SCALE * (lead + m_free @ psi)
-        return float((c * (y * strength - np.logaddexp(0.0, strength))).sum() - 0.5 * precision * psi @ psi)
-
-    for _ in range(_MOST_STEPS):
-        won = win_probability(lead + m_free @ psi)
-        gradient = SCALE * (c * (y - won)) @ m_free - precision * psi
-        curvature = (m_free.T * (SCALE**2 * c * won * (1.0 - won))) @ m_free + precision * np.eye(len(free))
-        step = np.linalg.solve(curvature, gradient)
-        size, now = 1.0, log_posterior(psi)
-        while size > 1e-10 and log_posterior(psi + size * step) < now - 1e-12:  # Newton's step may be too long
-            size /= 2
-        psi = psi + size * step
-        if np.abs(size * step).max(initial=0.0) < _CLOSE:
-            break
-    ratings, errors = np.full(m.shape[1], ANCHOR), np.zeros(m.shape[1])
-    ratings[free] += psi
-    covariance = np.linalg.inv(curvature)
-    if pinned is None:
-        centred = np.eye(len(free)) - 1.0 / len(free)
-        covariance = centred @ covariance @ centred
-    errors[free] = np.sqrt(np.diag(covariance))
-    return Ratings(ratings, errors)
-
-
 def opponent_probabilities(ratings: NDArray[np.float64], player: int) -> NDArray[np.float64]:
     """Return the probability of each agent, float64 [P], to be the player's opponent; 0 for the player itself.
 
@@ -130,14 +79,45 @@ class Record:
             values[child, parent] = values[parent, child] = values[child, child] = 0.0
 
     def ratings(self, pinned: int | None = None) -> Ratings:
-        """Fit the ratings of all agents; see `fit_ratings`."""
-        pairs = list(zip(*np.nonzero(np.triu(self.matches)), strict=True))
-        sides = np.zeros((len(pairs), len(self.matches)))
-        for match, (row, column) in enumerate(pairs):
-            sides[match, row], sides[match, column] = 1.0, -1.0
-        counts = np.array([self.matches[pair] for pair in pairs])
-        results = np.array([self.points[pair] / self.matches[pair] for pair in pairs])
-        return fit_ratings(sides, np.clip(results, 0.0, 1.0), counts=counts, pinned=pinned)
+        """Fit ratings ψ to the matches: i wins against j with probability 1/(1 + 10^((ψ_j − ψ_i)/400)).
+
+        pinned: an agent whose rating is `ANCHOR`. If none is, the errors are those of the distance from the mean
+        rating, whose level only the prior determines.
+
+        ψ maximises Σ_k c_k·(y_k·log P_k + (1 − y_k)·log(1 − P_k)) − Σ_i (ψ_i − ANCHOR)²/(2·PRIOR²) over the pairs k, of
+        c_k matches with the mean result y_k, and over the agents i that are not pinned. It is concave; the errors are
+        those of the Gaussian with the same curvature.
+        """
+        one, other = np.nonzero(np.triu(self.matches))
+        c = self.matches[one, other]
+        y = np.clip(self.points[one, other] / c, 0.0, 1.0)
+        free = np.array([agent for agent in range(len(self.matches)) if agent != pinned], dtype=np.int64)
+        every = np.eye(len(self.matches))
+        m, precision, psi = (every[one] - every[other])[:, free], 1.0 / PRIOR**2, np.zeros(len(free))
+
+        def log_posterior(psi: NDArray[np.float64]) -> float:
+            strength = SCALE * (m @ psi)
+            return float((c * (y * strength - np.logaddexp(0.0, strength))).sum() - 0.5 * precision * psi @ psi)
+
+        for _ in range(_MOST_STEPS):
+            won = win_probability(m @ psi)
+            gradient = SCALE * (c * (y - won)) @ m - precision * psi
+            curvature = (m.T * (SCALE**2 * c * won * (1.0 - won))) @ m + precision * np.eye(len(free))
+            step = np.linalg.solve(curvature, gradient)
+            size, now = 1.0, log_posterior(psi)
+            while size > 1e-10 and log_posterior(psi + size * step) < now - 1e-12:  # Newton's step may be too long
+                size /= 2
+            psi = psi + size * step
+            if np.abs(size * step).max(initial=0.0) < _CLOSE:
+                break
+        ratings, errors = np.full(len(self.matches), ANCHOR), np.zeros(len(self.matches))
+        ratings[free] += psi
+        covariance = np.linalg.inv(curvature)
+        if pinned is None:
+            centred = np.eye(len(free)) - 1.0 / len(free)
+            covariance = centred @ covariance @ centred
+        errors[free] = np.sqrt(np.diag(covariance))
+        return Ratings(ratings, errors)
 
     def get_state(self) -> dict[str, object]:
         return {"matches": self.matches.copy(), "points": self.points.copy()}

@@ -32,7 +32,7 @@ from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .evolution import Member
-from .head_to_head import film_race, play_head_to_head, shared_race, tournament
+from .head_to_head import figures_of, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History, Row
 from .population import Population
 from .report import FILM, sentences, write_report
@@ -183,12 +183,7 @@ class Run:
         if not (self._settings.is_race and self._settings.evaluation.games) or len(finalists) == 1:
             return [{"agent": one.id} for one in finalists]
         policies = [self._population.policy(one) for one in finalists]
-        points = tournament(
-            policies,
-            lambda one, other: play_head_to_head(
-                one, [other], "", self._task, games=self._settings.evaluation.games, report=report
-            ),
-        )
+        points = tournament(policies, self._task, self._settings.evaluation.games, report)
         order = np.argsort(-points, kind="stable").tolist()
         return [{"agent": finalists[place].id, "won": float(points[place])} for place in order]
 
@@ -204,8 +199,8 @@ class Run:
             return {**evaluation, "returns": {"mean": float(returns.mean()), "sentence": sentence}}
         first = self._first_agents()
         for name, others in against.items():
-            races = play_head_to_head(policy, others or first, name, self._task, games=how.games, report=report)
-            evaluation["races"].append({**races.to_json(), "sentence": str(races)})
+            races = play_head_to_head(policy, others or first, self._task, games=how.games, report=report)
+            evaluation["races"].append(figures_of(races, name))
         return evaluation
 
     def _first_agents(self) -> list[Policy]:

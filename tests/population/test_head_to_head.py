@@ -4,6 +4,7 @@ from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from qwop.common.errors import BadInput
@@ -12,7 +13,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
-from qwop.population.head_to_head import HeadToHead, play_head_to_head, shared_race, tournament
+from qwop.population.head_to_head import figures_of, play_head_to_head, shared_race, tournament
 
 SIZE, ACTIONS = 94, 11
 
@@ -49,7 +50,7 @@ def thinker(frames: int) -> Policy:
 
 
 def metres_of(policy: Policy, other: Policy) -> np.ndarray[Any, Any]:
-    return play_head_to_head(policy, [other], "other", race(2), games=6, num_games=4).metres[:, 0]
+    return play_head_to_head(policy, [other], race(2), games=6, num_games=4)["metres"].to_numpy()
 
 
 @pytest.mark.parametrize("policy", [runner(2), thinker(2)], ids=["without a memory", "with a memory"])
@@ -75,17 +76,17 @@ def test_a_policy_hears_of_one_decision_at_a_time() -> None:
     listener = Listener(Actor(observation.size, actions, (16,)), spec, observation)
     for other in (always(2), always(1)):
         listener.heard.clear()
-        play_head_to_head(listener, [other], "other", race(2, time_limit=1.0), games=1)
+        play_head_to_head(listener, [other], race(2, time_limit=1.0), games=1)
         assert listener.heard == [[1.0]] * (15 - 1)
 
 
 def test_a_policy_that_decides_more_often_runs_as_in_a_race_at_its_own_rate() -> None:
     mine = runner(1)
-    held = play_head_to_head(always(2), [mine], "mine", race(2), games=6)
-    own = play_head_to_head(always(1), [mine], "mine", race(1), games=6)
-    slower = play_head_to_head(always(2), [runner(2)], "slower", race(2), games=6)
-    assert np.array_equal(held.metres[:, 1], own.metres[:, 1])
-    assert not np.array_equal(held.metres[:, 1], slower.metres[:, 1])
+    held = play_head_to_head(always(2), [mine], race(2), games=6)
+    own = play_head_to_head(always(1), [mine], race(1), games=6)
+    slower = play_head_to_head(always(2), [runner(2)], race(2), games=6)
+    assert held["their_metres"].equals(own["their_metres"])
+    assert not held["their_metres"].equals(slower["their_metres"])
 
 
 def test_a_race_has_the_rate_of_whoever_decides_most_often() -> None:
@@ -95,23 +96,33 @@ def test_a_race_has_the_rate_of_whoever_decides_most_often() -> None:
 
 def test_rates_that_do_not_divide_each_other_are_refused() -> None:
     with pytest.raises(BadInput, match="a policy decides every 2 frames, and the race 3"):
-        play_head_to_head(thinker(3), [runner(2)], "", race(3), games=1)
+        play_head_to_head(thinker(3), [runner(2)], race(3), games=1)
     with pytest.raises(BadInput, match="decides 10 times a second, but in the race it is 15"):
-        play_head_to_head(thinker(2), [runner(3)], "", race(2), games=1)
+        play_head_to_head(thinker(2), [runner(3)], race(2), games=1)
 
 
 def test_in_a_tournament_everybody_meets_everybody() -> None:
     runners = [always(2), runner(2), always(2, 5)]
     points = np.zeros((3, 3))
     for one, other in permutations(range(3), 2):
-        points[one, other] = play_head_to_head(runners[one], [runners[other]], "", race(2), games=5).results.mean()
+        points[one, other] = play_head_to_head(runners[one], [runners[other]], race(2), games=5)["result"].mean()
     run: list[int] = []
-
-    def meet(one: Policy, other: Policy) -> HeadToHead:
-        return play_head_to_head(one, [other], "", race(2), games=5, num_games=3, report=run.append)
-
-    found = tournament(runners, meet)
-    assert run == [3, 2] * 3
+    found = tournament(runners, race(2), 5, run.append)
+    assert run == [5] * 3
     assert len(np.unique(found)) > 1
     np.testing.assert_allclose(found, points.sum(axis=1) / 2)
-    assert tournament(runners[:1], meet) == [0.0]
+    assert tournament(runners[:1], race(2), 5, run.append) == [0.0]
+
+
+def test_the_figures_of_races_are_those_of_both_runners() -> None:
+    races = pd.DataFrame(
+        [(1.0, 100.5, 40.0, 50.0, np.nan), (0.5, 20.0, 20.5, np.nan, np.nan), (0.0, 99.5, 101.0, np.nan, 60.0)],
+        columns=["result", "metres", "their_metres", "seconds", "their_seconds"],
+    )
+    figures = figures_of(races, "champion")
+    assert (figures["won"], figures["lost"], figures["results"]) == (1 / 3, 1 / 3, [1.0, 0.5, 0.0])
+    assert (figures["finishes"], figures["their_metres"]) == (1, pytest.approx(53.8333, abs=1e-3))
+    assert figures["sentence"] == (
+        "against champion: 33.3% of 3 races won, 33.3% drawn, 33.3% lost; 73.3 m against 53.8 m, "
+        "1 (median 50.00 s) against 1 (median 60.00 s) finished"
+    )

@@ -63,7 +63,7 @@ def test_the_best_agent_is_the_finalist_that_wins_most_races(
 ) -> None:
     raced: list[list[int]] = []
 
-    def tournament(policies: list[Policy], meet: Any) -> np.ndarray[Any, Any]:
+    def tournament(policies: list[Policy], *_: object) -> np.ndarray[Any, Any]:
         raced.append([policy.training["agent"] for policy in policies])
         return np.array([0.2, 0.8])
 
