@@ -18,10 +18,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite
 import numba
@@ -43,49 +42,43 @@ ORIGIN = "origin.json"
 ENVIRONMENT = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT": "0", "PYTHONHASHSEED": "0"}
 """numba reads these when it is imported: its code does not depend on the machine that builds."""
 
+_MODULES = (decisions, game, features, rewards, raster, learning)
+"""Where the functions of `interface.KERNELS` are."""
+
 _SIZES = {"f8": "double", "f4": "float", "i8": "i64", "i4": "i32", "u1": "i8", "b1": "i8"}
 
 
-@dataclass(frozen=True)
-class Target:
-    """A file of `lib`. parts: the processors of its machine code, with their features and lanes."""
+class Target(NamedTuple):
+    """A file of `lib`. parts: the processors of its machine code, with their features and lanes. plain: the processor
+    of the code that runs before the processor is known. options: of the linker."""
 
     file: str
     triple: str
     parts: tuple[tuple[str, str, tuple[int, ...]], ...]
     linker: str
-    options: tuple[str, ...]
+    options: str
+    plain: str = "generic"
 
 
 _X86 = (("x86-64-v3", "", (1, 4)), ("x86-64-v4", "-prefer-256-bit", (8,)))
-_ELF = (
-    "-shared",
-    "--gc-sections",
-    "-z",
-    "defs",
-    "-s",
-    "--build-id=none",
-    "--hash-style=gnu",
-    "-o",
-    "{out}",
-)
-_WASM_FEATURES = "+bulk-memory,+sign-ext,+nontrapping-fptoint"
+_ELF = "-shared --gc-sections -z defs -s --build-id=none --hash-style=gnu -o {out}"
 
 TARGETS = (
-    Target("x86_64-linux.so", "x86_64-unknown-linux-gnu", _X86, "ld.lld", _ELF),
+    Target("x86_64-linux.so", "x86_64-unknown-linux-gnu", _X86, "ld.lld", _ELF, "x86-64"),
     Target("aarch64-linux.so", "aarch64-unknown-linux-gnu", (("generic", "", (1, 4)),), "ld.lld", _ELF),
     Target(
         "arm64-macos.dylib", "arm64-apple-macosx11.0.0", (("apple-m1", "", (1, 4)),), "ld64.lld",
-        ("-dylib", "-arch", "arm64", "-platform_version", "macos", "11.0", "11.0", "-dead_strip", "-adhoc_codesign",
-         "-install_name", "@rpath/engine.dylib", "-o", "{out}", "{system}"),
+        "-dylib -arch arm64 -platform_version macos 11.0 11.0 -dead_strip -adhoc_codesign "
+        "-install_name @rpath/engine.dylib -o {out} {system}",
     ),
     Target(
         "x86_64-windows.dll", "x86_64-pc-windows-msvc", _X86, "lld-link",
-        ("/dll", "/noentry", "/nodefaultlib", "/Brepro", "/nologo", "/opt:ref", "/out:{out}"),
+        "/dll /noentry /nodefaultlib /Brepro /nologo /opt:ref /out:{out}", "x86-64",
     ),
     Target(
-        "any.wasm", "wasm32-unknown-unknown", (("generic", _WASM_FEATURES, (1,)),), "wasm-ld",
-        ("--no-entry", "--strip-all", "--gc-sections", "-z", "stack-size=65536", "--export=__heap_base", "-o", "{out}"),
+        "any.wasm", "wasm32-unknown-unknown",
+        (("generic", "+bulk-memory,+sign-ext,+nontrapping-fptoint", (1,)),), "wasm-ld",
+        "--no-entry --strip-all --gc-sections -z stack-size=65536 --export=__heap_base -o {out}",
     ),
 )  # fmt: skip
 
@@ -98,83 +91,46 @@ exports: []
 """
 """macOS loads no library that needs no other."""
 
-_FUSED_IN_SOFTWARE = f"{fused_code('fused', False)}{fused_code('fused_pair', True)}"
 
-ENTRIES: dict[str, Callable[..., Any]] = {
-    "play_games": decisions.play_games,
-    "play_keys": game.play_keys,
-    "play_frame": game.play_frame,
-    "load_page": game.load_page,
-    "reset_page": game.reset_page,
-    "observe_all": features.observe_all,
-    "observe_start": features.observe_start,
-    "bent_knees": features.bent_knees,
-    "distances": features.distances,
-    "decision_rewards": rewards.decision_rewards,
-    "touching": rewards.touching,
-    "count_touchdowns": rewards.count_touchdowns,
-    "draw_games": raster.draw_games,
-    "set_leaves": learning.set_leaves,
-    "find_leaves": learning.find_leaves,
-    "rmsprop": learning.rmsprop,
-    "tanh": learning.tanh,
-}
-"""The functions of the libraries, by the names of `interface.KERNELS`."""
+@cache
+def _code(name: str, trigonometry: str, width: int) -> tuple[str, str]:
+    """numba's symbol of a kernel in so many lanes, and LLVM code that defines it."""
+    kinds = [_type_of(one.dtype, one.dimensions) for one in KERNELS[name].parameters]
+    if KERNELS[name].forms:
+        kinds.insert(0, types.UniTuple(types.int64 if trigonometry == "current" else types.float64, width))
+    function = next(getattr(one, name) for one in _MODULES if hasattr(one, name))
+    with code_alone():
+        own, module = code_of(function, tuple(kinds))
+    return own, str(module)
 
 
-class Front:
-    """The kernels as LLVM code."""
-
-    def __init__(self) -> None:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        llvm.initialize_native_asmparser()
-        self._found: dict[str, tuple[str, str]] = {}
-
-    def code(self, name: str, trigonometry: str, width: int) -> tuple[str, str]:
-        """numba's symbol of a kernel in so many lanes, and LLVM code that defines it."""
-        key = symbol(name, trigonometry, width)
-        if key not in self._found:
-            kinds = [_type_of(one.dtype, one.dimensions) for one in KERNELS[name].parameters]
-            if KERNELS[name].forms:
-                kinds.insert(0, types.UniTuple(types.int64 if trigonometry == "current" else types.float64, width))
-            with code_alone():
-                own, module = code_of(ENTRIES[name], tuple(kinds))
-            self._found[key] = own, str(module)
-        return self._found[key]
-
-    def library(self, target: Target, folder: Path, linker: str) -> bytes:
-        """The file of a target."""
-        objects = []
-        for number, (cpu, flags, widths) in enumerate(target.parts):
-            machine = _machine(target.triple, cpu, flags)
-            texts, exported = [], []
-            for name, kernel in KERNELS.items():
-                forms = dict.fromkeys((one, width or max(widths)) for one, width in kernel.forms or (("", 1),))
-                for trigonometry, width in forms:
-                    if width in widths and (width < 8 or trigonometry == "current"):
-                        own, code = self.code(name, trigonometry, width)
-                        exported.append(symbol(name, trigonometry, width))
-                        texts.append((own, code, _entry(exported[-1], own, name, trigonometry, width, target.triple)))
-            objects.append(_object(folder / f"{number}.o", machine, target.triple, texts))
-        options = list(target.options)
-        if not target.triple.startswith("wasm"):
-            machine = _machine(target.triple, *_PLAIN.get(target.triple.split("-")[0], ("generic", "")))
-            code = llvm.parse_assembly(_head(machine, target.triple) + runtime(target.triple))
-            objects.append(folder / "runtime.o")
-            objects[-1].write_bytes(machine.emit_object(code))
-        else:
-            options += [f"--export={name}" for name in exported]
-        system = folder / "system.tbd"
-        system.write_text(_SYSTEM)
-        out = folder / target.file
-        filled = [one.format(out=out, system=system) for one in options]
-        subprocess.run([linker, *filled, *objects], check=True)
-        return out.read_bytes()
-
-
-_PLAIN = {"x86_64": ("x86-64", "")}
-"""Processors of the code that runs before the processor is known."""
+def _library(target: Target, folder: Path, linker: str) -> bytes:
+    """The file of a target."""
+    objects, exported = [], []
+    for number, (cpu, flags, widths) in enumerate(target.parts):
+        kernels = []
+        for name, kernel in KERNELS.items():
+            forms = dict.fromkeys((one, width or max(widths)) for one, width in kernel.forms or (("", 1),))
+            for trigonometry, width in forms:
+                if width in widths and (width < 8 or trigonometry == "current"):
+                    own, code = _code(name, trigonometry, width)
+                    exported.append(symbol(name, trigonometry, width))
+                    entry = _entry(exported[-1], own, name, trigonometry, width, target.triple)
+                    kernels.append((own, code, entry))
+        objects.append(_object(folder / f"{number}.o", _machine(target.triple, cpu, flags), target.triple, kernels))
+    options = target.options
+    if target.triple.startswith("wasm"):
+        options += "".join(f" --export={name}" for name in exported)
+    else:
+        machine = _machine(target.triple, target.plain)
+        objects.append(folder / "runtime.o")
+        module = llvm.parse_assembly(_head(machine, target.triple) + runtime(target.triple))
+        objects[-1].write_bytes(machine.emit_object(module))
+    out, system = folder / target.file, folder / "system.tbd"
+    system.write_text(_SYSTEM)
+    filled = [one.format(out=out, system=system) for one in options.split()]
+    subprocess.run([linker, *filled, *objects], check=True)
+    return out.read_bytes()
 
 
 def _type_of(dtype: str, dimensions: int) -> Any:
@@ -182,7 +138,7 @@ def _type_of(dtype: str, dimensions: int) -> Any:
     return types.Array(kind, dimensions, "C") if dimensions else kind
 
 
-def _machine(triple: str, cpu: str, features: str) -> Any:
+def _machine(triple: str, cpu: str, features: str = "") -> Any:
     return llvm.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small"
     )
@@ -192,10 +148,9 @@ def _head(machine: Any, triple: str) -> str:
     return f'target datalayout = "{machine.target_data}"\ntarget triple = "{triple}"\n'
 
 
-def _object(path: Path, machine: Any, triple: str, kernels: Iterable[tuple[str, str, str]]) -> Path:
+def _object(path: Path, machine: Any, triple: str, kernels: list[tuple[str, str, str]]) -> Path:
     """Optimise kernels (their symbols, code and entries) as one module, and write its object file."""
     head = _head(machine, triple)
-    kernels = list(kernels)
     module = llvm.parse_assembly(head + "@fault = internal global ptr null\n" + "".join(one for _, _, one in kernels))
     for own, code, _ in kernels:
         part = llvm.parse_assembly(head + _adapted(code, triple))
@@ -228,7 +183,7 @@ def _adapted(code: str, triple: str) -> str:
         for name, own in (("llvm.fma.f64", "fused"), ("llvm.fma.v2f64", "fused_pair")):
             one_each.pop(name, None)
             code = code.replace(f"@{name}(", f"@{own}(")
-        code += _FUSED_IN_SOFTWARE
+        code += fused_code("fused", False) + fused_code("fused_pair", True)
     return code + re.sub(r" #\d+", "", "".join(one_each.values()))
 
 
@@ -278,20 +233,20 @@ def linker_of(target: Target) -> str | None:
     return shutil.which(f"{target.linker}-14") or shutil.which(target.linker)
 
 
-def build(targets: Iterable[Target] = TARGETS) -> dict[str, bytes]:
+def build() -> dict[str, bytes]:
     """Return the contents of the targets' files. BadInput without a linker."""
-    if any(os.environ.get(name) != value for name, value in ENVIRONMENT.items()):
-        raise BadInput(f"environment: expected {ENVIRONMENT}, so that the code does not depend on this machine")
-    front, made = Front(), {}
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+    contents = {}
     with tempfile.TemporaryDirectory(prefix="qwop-engine-") as name:
-        for target in targets:
-            linker = linker_of(target)
-            if linker is None:
+        for target in TARGETS:
+            if (linker := linker_of(target)) is None:
                 raise BadInput(
                     f"{target.linker}: not found; it comes with LLVM's linker lld (Debian: apt install lld-14)"
                 )
-            made[target.file] = front.library(target, Path(name), linker)
-    return made
+            contents[target.file] = _library(target, Path(name), linker)
+    return contents
 
 
 def origin() -> dict[str, str]:
@@ -310,7 +265,7 @@ def origin() -> dict[str, str]:
 
 
 def sources_digest(folder: Path = HERE) -> str:
-    """Digest of the sources without comments, docstrings and layout."""
+    """Digest of the sources without comments, docstrings and layout; it differs between versions of Python."""
     digest = hashlib.sha256()
     own = [folder / f"{name}.py" for name in ("batch", "bodies", "build", "interface", "layout", "workspace")]
     for file in [*sorted((folder / "kernels").glob("*.py")), *own]:
@@ -318,18 +273,8 @@ def sources_digest(folder: Path = HERE) -> str:
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
                 node.body = [part for part in node.body if not _is_text(part)]
-        digest.update(f"{file.parent.name}/{file.name}\0{_described(tree)}\0".encode())
+        digest.update(f"{file.parent.name}/{file.name}\0{ast.dump(tree)}\0".encode())
     return digest.hexdigest()
-
-
-def _described(node: Any) -> str:
-    """A syntax tree as text, the same in every version of Python: newer ones add fields, empty where unused."""
-    if isinstance(node, list):
-        return "[" + ",".join(map(_described, node)) + "]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = (f"{name}={_described(value)}" for name, value in ast.iter_fields(node) if value not in (None, []))
-    return f"{type(node).__name__}({','.join(fields)})"
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -338,13 +283,12 @@ def _is_text(node: ast.stmt) -> bool:
 
 def main() -> None:
     """Build everything into the checkout, or into another folder."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else LIBRARIES
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in build().items():
-        place = (folder or LIBRARIES) / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(place, content)
-        print(f"{place}: {len(content):,} bytes")
-    write_atomic((folder or LIBRARIES) / ORIGIN, json.dumps(origin(), indent=1) + "\n")
+        write_atomic(folder / name, content)
+        print(f"{folder / name}: {len(content):,} bytes")
+    write_atomic(folder / ORIGIN, json.dumps(origin(), indent=1) + "\n")
 
 
 if __name__ == "__main__":

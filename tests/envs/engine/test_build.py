@@ -10,18 +10,26 @@ from pathlib import Path
 import pytest
 import wasmtime
 from qwop.common.errors import BadInput
-from qwop.envs.engine import build, layout
-from qwop.envs.engine.build import HERE, LIBRARIES, ORIGIN, TARGETS, linker_of, origin, sources_digest
+from qwop.envs.engine import layout
+from qwop.envs.engine.build import HERE, LIBRARIES, ORIGIN, TARGETS, build, linker_of, origin, sources_digest
 from qwop.envs.web import engine_module
 
 SHIPPED = json.loads((LIBRARIES / ORIGIN).read_text())
 FILES = {target.file: LIBRARIES / target.file for target in TARGETS}
 
 
+of_the_builders_python = pytest.mark.skipif(
+    f"{sys.version_info.major}.{sys.version_info.minor}" != SHIPPED["python"],
+    reason="another version of Python writes the sources' trees in another way",
+)
+
+
+@of_the_builders_python
 def test_the_files_were_built_from_the_present_sources() -> None:
     assert SHIPPED["sources"] == sources_digest(), "build them again: python -m qwop.envs.engine.build"
 
 
+@of_the_builders_python
 def test_comments_and_docstrings_do_not_count(tmp_path: Path) -> None:
     shutil.copytree(HERE, tmp_path / "engine")
     assert sources_digest(tmp_path / "engine") == SHIPPED["sources"]
@@ -50,17 +58,9 @@ def test_webassembly_imports_nothing_and_has_a_32_bit_memory() -> None:
 
 
 def test_without_a_linker_the_build_says_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in build.ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BadInput, match=r"ld\.lld: not found.*apt install lld-14"):
-        build.build()
-
-
-def test_a_process_that_would_depend_on_the_machine_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_OPT", "3")
-    with pytest.raises(BadInput, match="NUMBA_OPT"):
-        build.build()
+        build()
 
 
 @pytest.mark.slow
