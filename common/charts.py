@@ -41,8 +41,7 @@ class Band:
 
 @dataclass(frozen=True)
 class _Frame:
-    """The axes of a chart: the ranges that they show. log: the vertical one shows powers of ten. places: names of
-    numbers on the horizontal axis, in place of round numbers."""
+    """The axes of a chart: the ranges that they show. log: the vertical one shows powers of ten."""
 
     first: float
     last: float
@@ -50,7 +49,6 @@ class _Frame:
     high: float
     ticks: tuple[float, ...]
     log: bool = False
-    places: Mapping[float, str] | None = None
 
     def across(self, x: float) -> float:
         return LEFT + (x - self.first) / (self.last - self.first) * (WIDTH - LEFT - RIGHT)
@@ -69,10 +67,8 @@ class _Frame:
             y = self.up(value)
             yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
             yield f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
-        places = self.places or {tick: f"{tick:g}" for tick in _ticks(self.first, self.last)}
-        for place, name in places.items():
-            x, y = self.across(place), HEIGHT - BOTTOM + 17
-            yield f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{escape(name)}</text>'
+        for tick in _ticks(self.first, self.last):
+            yield f'<text x="{self.across(tick):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{tick:g}</text>'
         yield f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(x_name)}</text>'
 
 
@@ -137,12 +133,11 @@ def _frame(xs: Sequence[float], ys: Sequence[float], log: bool) -> _Frame:
     low, high = min(heights), max(heights)
     from_zero = not log and 0 < low < high / 2
     ticks = _log_ticks(low, high) if log else _ticks(0.0 if from_zero else low, high)
-    first, last, places = min(xs), max(xs), None
-    if last <= first:  # in the middle, and the only number on the axis
-        places = {first: f"{first:.4g}"}
+    first, last = min(xs), max(xs)
+    if last <= first:  # in the middle
         beside = max(1.0, abs(first) / 1e6)  # more than 1 for large numbers, to which adding 1 changes nothing
         first, last = first - beside, last + beside
-    return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), log, places)
+    return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), log)
 
 
 def _bands(frame: _Frame, bands: Sequence[Band]) -> Iterator[str]:

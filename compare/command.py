@@ -29,7 +29,7 @@ class CompareSettings(Settings):
     jobs: Count = 1
     """Runs side by side, each with one thread on a core of its own."""
     seeds: Count = 3
-    """Runs of each row, with the seeds 0, 1, …"""
+    """Runs of each row, with the seeds from 0 on."""
     against: str | None = None
     """Row that the others are compared with. null: the last one of each environment."""
     title: str = "qwop-compare"

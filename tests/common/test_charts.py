@@ -51,7 +51,7 @@ def test_a_single_point_is_seen_in_the_middle_of_axes_that_begin_at_zero() -> No
     svg = line_chart("t", {"one": [(3, 1.0)]}, [], "x")
     (group,) = elements(svg, "g")
     texts = [one.text for one in elements(svg, "text")]
-    assert texts == ["0", "0.25", "0.5", "0.75", "1", "3", "x"]
+    assert texts == ["0", "0.25", "0.5", "0.75", "1", "2", "2.5", "3", "3.5", "4", "x"]
     assert float(group[1].get("cx")) == pytest.approx((54 + 440 - 14) / 2)
 
 
