@@ -18,7 +18,7 @@ on the command line.
 
 import importlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -34,38 +34,27 @@ NAMESPACE = "qwop"
 
 @dataclass(frozen=True)
 class _Registration:
-    """entry_point, vector_entry_point: module and class; races have only a vector form. reward_threshold: mean return
-    at which the task is solved. task: the settings that make the task, which are stored with policies and datasets; the
-    others (of the original's page: browser, folder, address) come from the command line alone. checked_by: module and
-    class that refuses wrong values of them.
+    """entry_point, vector_entry_point: module and class; races have only a vector form. task: module and class of the
+    settings that make the task, which are stored with policies and datasets; the others (of the original's page:
+    browser, folder, address) come from the command line alone. reward_threshold: mean return at which the task is
+    solved.
     """
 
     entry_point: str | None
-    task: tuple[str, ...]
     vector_entry_point: str | None = None
-    checked_by: str = "qwop.envs.qwop.task:QWOPTask"
+    task: str = "qwop.envs.qwop.task:QWOPTask"
     reward_threshold: float | None = None
 
-
-_TASK = (
-    "frames_per_step", "reward", "observation_lag", "max_idle_frames", "time_limit", "observation", "stack", "size",
-    "colour", "shaping", "fall_penalty", "push_penalty", "delay",
-)  # fmt: skip
-
-_RACE = ("runners", "frames_per_step", "observation", "max_idle_frames", "time_limit", "weights")
 
 REGISTERED = {
     "QWOP-v1": _Registration(
         "qwop.envs.qwop.env:QWOPEnv",
-        _TASK,
         "qwop.envs.qwop.vector:QWOPVectorEnv",
         # The default reward pays 2 for each of about 990 units to the line; a landing may leave the torso behind it.
         reward_threshold=1950.0,
     ),
-    "QWOPRace-v1": _Registration(
-        None, _RACE, "qwop.envs.race.vector:QWOPRaceVectorEnv", checked_by="qwop.envs.race.task:RaceTask"
-    ),
-    "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv", _TASK),
+    "QWOPRace-v1": _Registration(None, "qwop.envs.race.vector:QWOPRaceVectorEnv", "qwop.envs.race.task:RaceTask"),
+    "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv"),
 }
 """Registered environments, by short name."""
 
@@ -101,22 +90,6 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _VERSION = re.compile(r"-v\d+$")
 
 
-def register_environments() -> None:
-    """Register every environment that is not registered yet."""
-    for name, registration in REGISTERED.items():
-        for id in (f"{NAMESPACE}/{name}", name):
-            if id not in registry:
-                gymnasium.register(
-                    id,
-                    entry_point=registration.entry_point,
-                    vector_entry_point=registration.vector_entry_point,
-                    reward_threshold=registration.reward_threshold,
-                    # They check every call themselves, so Gymnasium's wrappers would only take time.
-                    order_enforce=False,
-                    disable_env_checker=True,
-                )
-
-
 def registered_id(id: str, settings: Collection[str] = ()) -> str:
     """Return the id under which Gymnasium is sure to find the environment with settings of these names.
 
@@ -131,55 +104,54 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
     if id not in registry and (modules := imported()):
         import_modules(modules, f"{VARIABLE}={','.join(modules)}")
     if id not in registry:
-        id = _newest(id)
+        with suppress(gymnasium.error.Error):  # which `make` raises again
+            namespace, name, version = parse_env_id(id)
+            if version is None:
+                id = get_env_id(namespace, name, find_highest_version(namespace, name))
     if id.startswith("ALE/") and id in registry and AS_RELEASED not in settings:
-        return _registered_preprocessed(id)
+        preprocessed = f"{NAMESPACE}-{id}"
+        if preprocessed not in registry:
+            gymnasium.register(
+                preprocessed,
+                entry_point="qwop.envs.atari:AtariEnv",
+                vector_entry_point="qwop.envs.atari:AtariVectorEnv",
+                kwargs={"game": registry[id].kwargs["game"]},
+            )
+        return preprocessed
     return f"{NAMESPACE}/{id}" if id in REGISTERED else id
-
-
-def _newest(id: str) -> str:
-    """The highest version of an environment whose id has none; else the id."""
-    try:
-        namespace, name, version = parse_env_id(id)
-    except gymnasium.error.Error:  # which `make` raises again
-        return id
-    return get_env_id(namespace, name, find_highest_version(namespace, name)) if version is None else id
-
-
-def _registered_preprocessed(id: str) -> str:
-    """Register an Atari game with its preprocessing, unless it is; return its id."""
-    name = f"{NAMESPACE}-{id}"
-    if name not in registry:
-        gymnasium.register(
-            name,
-            entry_point="qwop.envs.atari:AtariEnv",
-            vector_entry_point="qwop.envs.atari:AtariVectorEnv",
-            kwargs={"game": registry[id].kwargs["game"]},
-        )
-    return name
 
 
 def stored_id(id: str) -> str:
     """Return the id as the project stores it: with its version, as the newest is another one some day, and without the
-    namespace if the environment is one of ours."""
-    name = short_id(id)
-    if name in registry or _VERSION.search(name) or name in REGISTERED:
+    namespace if the environment is one of ours. BadInput as for `known_form`."""
+    name = known_form(id)
+    if name in registry or name in REGISTERED or _VERSION.search(name):
         return name
-    return short_id(registered_id(name).removeprefix(f"{NAMESPACE}-"))
+    return known_form(registered_id(name).removeprefix(f"{NAMESPACE}-"))
 
 
-def short_id(id: str) -> str:
-    """Return the id without the namespace, if the environment is one of ours."""
-    name = id.removeprefix(f"{NAMESPACE}/").removeprefix(f"{NAMESPACE}:")
-    return name if name in REGISTERED else id
+def known_form(value: Any) -> str:
+    """The id of an environment, as the project stores it; BadInput for one that no file may name."""
+    name = value.removeprefix(f"{NAMESPACE}/").removeprefix(f"{NAMESPACE}:") if isinstance(value, str) else ""
+    id = name if name in REGISTERED else value
+    if not isinstance(id, str) or not _ID.fullmatch(id):
+        raise BadInput(
+            f"environment {quoted(value)}: expected the id of a registered environment, such as QWOP-v1, of at most "
+            "128 letters, digits, -, _ and ., with no more than one / (after a namespace)"
+        )
+    return id
 
 
-def environment_in_file(data: Any, given: Collection[str] = (), to_write: bool = False) -> tuple[str, dict[str, Any]]:
+def task_of(id: str) -> Any:
+    """The class of the settings that make the task of one of our environments; None for others."""
+    return load_env_creator(REGISTERED[id].task) if id in REGISTERED else None  # imported here: it brings the engine
+
+
+def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
     """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
 
     Raises BadInput for anything that a file may not set, except settings whose names are `given` elsewhere (on the
-    command line), which are left out. Imports nothing and makes no environment. to_write: for a file that is yet to be
-    written.
+    command line), which are left out. Imports nothing that the file names and makes no environment.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
         raise BadInput(f"environment is {quoted(data)}, expected its id and its settings")
@@ -187,29 +159,24 @@ def environment_in_file(data: Any, given: Collection[str] = (), to_write: bool =
     settings: Mapping[Any, Any] = data["settings"]
     if len(settings) > MOST:
         raise BadInput(f"environment {id}: {len(settings):,} settings, expected at most {MOST}")
-    values = {}
-    own = REGISTERED[id].task if id in REGISTERED else None
+    values, task = {}, task_of(id)
+    own = None if task is None else task.model_fields
     for name, value in settings.items():
         allowed = isinstance(name, str) and _NAME.fullmatch(name) and name not in NEVER and (own is None or name in own)
         if allowed and _harmless(value, name in CHOICES):
             values[name] = value
         elif name not in given:
-            setting = f"environment {id}: {quoted(name)}={quoted(value)}"
-            raise BadInput(f"{setting}: a file may not set that; {_remedy(id, name, bool(allowed), to_write)}")
-    if id in REGISTERED:
-        load_env_creator(REGISTERED[id].checked_by)(**values)  # imported only here, because it brings the engine
+            setting = f"environment.{quoted(name, 30)}=…"
+            remedy = (
+                f"it may set {', '.join(own)}; the command line gives the others ({setting})"
+                if own is not None and not allowed
+                else "register an environment that has it (kwargs of gymnasium.register) or, to read a file that you "
+                f"trust, give it on the command line ({setting})"
+            )
+            raise BadInput(f"environment {id}: {quoted(name)}={quoted(value)}: a file may not set that; {remedy}")
+    if task is not None:
+        task(**values)
     return id, values
-
-
-def known_form(value: Any) -> str:
-    """The id of an environment, as the project stores it; BadInput for one that no file may name."""
-    id = short_id(value) if isinstance(value, str) else ""
-    if not _ID.fullmatch(id):
-        raise BadInput(
-            f"environment {quoted(value)}: expected the id of a registered environment, such as QWOP-v1, of at most "
-            "128 letters, digits, -, _ and ., with no more than one / (after a namespace)"
-        )
-    return id
 
 
 def _harmless(value: Any, choice: bool) -> bool:
@@ -223,17 +190,15 @@ def _harmless(value: Any, choice: bool) -> bool:
     return isinstance(value, int | float) and -LARGEST <= value <= LARGEST  # not NaN
 
 
-def _remedy(id: str, name: Any, allowed: bool, to_write: bool) -> str:
-    if id in REGISTERED and not allowed:
-        names: Sequence[str] = REGISTERED[id].task
-        return f"it may set {', '.join(names)}; the command line gives the others (environment.{quoted(name, 30)}=…)"
-    if to_write:
-        return "register an environment that has it (kwargs of gymnasium.register), and name that one"
-    setting = quoted(name, 30)
-    return (
-        f"give it on the command line if you trust it (environment.{setting}=…) or, for files that are to hold it, "
-        "register an environment that has it (kwargs of gymnasium.register)"
-    )
-
-
-register_environments()
+for _name, _registration in REGISTERED.items():
+    for _id in (f"{NAMESPACE}/{_name}", _name):
+        if _id not in registry:
+            gymnasium.register(
+                _id,
+                entry_point=_registration.entry_point,
+                vector_entry_point=_registration.vector_entry_point,
+                reward_threshold=_registration.reward_threshold,
+                # They check every call themselves, so Gymnasium's wrappers would only take time.
+                order_enforce=False,
+                disable_env_checker=True,
+            )

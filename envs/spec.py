@@ -4,8 +4,8 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from .observation import SMALLEST_PICTURE as SMALLEST_PICTURE
 from .observation import Observations as Observations
 from .observation import ObservationSpec as ObservationSpec
 from .observation import interface_of as interface_of
-from .registration import NAMESPACE, REGISTERED, environment_in_file, known_form, registered_id, short_id, stored_id
+from .registration import NAMESPACE, REGISTERED, environment_in_file, registered_id, stored_id, task_of
 
 LONGEST = 5_000
 """Decisions of a game in an environment that neither Gymnasium nor its own settings limit; most have 200 to 1,000."""
@@ -106,10 +106,7 @@ class EnvironmentSpec:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        id = short_id(self.id)
-        if id not in REGISTERED:
-            id = known_form(stored_id(known_form(without_module(id, f"environment {self.id}"))))
-        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "id", stored_id(without_module(self.id, f"environment {self.id}")))
 
     @property
     def registered(self) -> EnvSpec | None:
@@ -120,13 +117,14 @@ class EnvironmentSpec:
     def capabilities(self) -> Capabilities:
         """Abilities that the environment declares for these settings; none if it is not installed here. BadInput for
         wrong settings."""
-        entry = self.registered
-        entry_point = None if entry is None else _creator(entry.entry_point or entry.vector_entry_point)
-        declare = getattr(entry_point, "capabilities", None)
-        if not inspect.ismethod(declare):  # a class method; other packages may use the name for anything
-            return Capabilities()
-        with self.refusing():
-            declared: object = declare(**self.settings)
+        entry, declared = self.registered, None
+        point = entry and (entry.entry_point or entry.vector_entry_point)
+        with suppress(ImportError):  # what is not installed here declares nothing
+            creator = load_env_creator(point) if isinstance(point, str) else point
+            declare = getattr(creator, "capabilities", None)
+            if inspect.ismethod(declare):  # a class method; other packages may use the name for anything
+                with self.refusing():
+                    declared = declare(**self.settings)
         return declared if isinstance(declared, Capabilities) else Capabilities()
 
     @property
@@ -203,24 +201,23 @@ class EnvironmentSpec:
         Environments of other packages are brought into the project's form, and checked (`CheckedEnvironment`).
         """
         settings, entry = {**self.settings, **more}, self.registered
-        if entry is None or self.id in REGISTERED or entry.id.startswith(f"{NAMESPACE}-"):
-            return self._made(entry, settings)
-        # `CheckedEnvironment` takes the place of Gymnasium's checks.
-        env = self._made(replace(entry, order_enforce=False, disable_env_checker=True), settings)
-        draws = settings.get("render_mode") == "rgb_array"
-        if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
-            # Where there is no display, pygame would report that on stderr for every film.
-            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-        return CheckedEnvironment(env, str(self), self.capabilities.info_names, draws)
-
-    def _made(self, entry: EnvSpec | None, settings: Mapping[str, Any]) -> Env:
+        is_ours = entry is None or self.id in REGISTERED or entry.id.startswith(f"{NAMESPACE}-")
+        if entry is not None and not is_ours:  # `CheckedEnvironment` takes the place of Gymnasium's checks
+            entry = replace(entry, order_enforce=False, disable_env_checker=True)
         with self.refusing():
             if self._is_vector_alone:
                 raise BadInput(
                     f"environment {self.id}: it is registered with a vector form alone, expected a single game; "
                     "register that too (entry_point of gymnasium.register)"
                 )
-            return gymnasium.make(entry or self.id, **settings)
+            env: Env = gymnasium.make(entry or self.id, **settings)
+        if is_ours:
+            return env
+        draws = settings.get("render_mode") == "rgb_array"
+        if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
+            # Where there is no display, pygame would report that on stderr for every film.
+            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+        return CheckedEnvironment(env, str(self), self.capabilities.info_names, draws)
 
     def several(self, count: int, **more: Any) -> Any:
         """Make the registered vector form of `count` games."""
@@ -234,13 +231,13 @@ class EnvironmentSpec:
     def to_json(self) -> dict[str, Any]:
         """The environment as files hold it; of the original's page, the task alone (not its place or browser)."""
         settings = dict(self.settings)
-        if self.id in REGISTERED:
-            settings = {name: value for name, value in settings.items() if name in REGISTERED[self.id].task}
+        if (task := task_of(self.id)) is not None:
+            settings = {name: value for name, value in settings.items() if name in task.model_fields}
         return {"id": self.id, "settings": settings}
 
     def require_readable(self) -> None:
         """Raise BadInput for settings that a file may not set, so that a file that is written can be read."""
-        environment_in_file(self.to_json(), to_write=True)
+        environment_in_file(self.to_json())
 
     @classmethod
     def from_json(cls, data: Any, given: Collection[str] = ()) -> "EnvironmentSpec":
@@ -287,14 +284,6 @@ class EnvironmentSpec:
 
 
 _SPACES: dict[str, tuple[EnvSpec | None, Spaces]] = {}
-
-
-def _creator(entry_point: Callable[..., Any] | str | None) -> Any:
-    """The class of an environment, imported only to be asked: one that is not installed here declares nothing."""
-    try:
-        return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-    except ImportError:
-        return None
 
 
 def _first_line(error: Exception) -> str:
