@@ -58,8 +58,6 @@ def run(
         run, start = _prepared(settings, state, policy, demonstrations, display, watch)
         for one in run.later() if start.to_clone is None else (run, *run.later()):
             one.rehearse()  # what does not fit is seen before the clone is made, and not after hours
-        for note in start.notes:
-            display.say(note)
         start = start.with_clone(settings.seed)
         run = replace(run, policy=_to_train(start.policy, run.whole))
         loop: Loop | None = None
@@ -103,24 +101,23 @@ def _prepared(
     if settings.teacher is not None:
         teacher_file = settings.teacher if state is None else kept_policy(out / TEACHER)
         teacher = settings.teacher, load_policy(teacher_file)
-    start = find_start(settings, state, policy, dataset)
-    notes, environment = [*start.notes], start.policy.environment
+    start = find_start(settings, display.say, state, policy, dataset)
     if any(phase.only in ("runs", "falls") for phase in settings.phases):
-        finishes = True
-        if environment.capabilities.runs and environment.capabilities.keys:
+        finishes, able = True, start.policy.environment.capabilities
+        if able.runs and able.keys:
             start = start.with_clone(settings.seed)
             games = EvaluationSettings(seed=settings.seed, max_idle_frames=settings.max_idle_frames)
             figures = games_of(start.policy, games).summary()  # from every start, as the policy's file says
             finishes, kind = figures["finishes"] > 0, "runs" if figures["finishes"] else "falls"
             who = f"the policy finishes {figures['finishes']} of {figures['episodes']} games"
-            notes.append(f"{who}: phases for one that {kind}")
+            display.say(f"{who}: phases for one that {kind}")
         settings = settings.without("falls" if finishes else "runs")
     log = RunLog(out, settings.tracker, label)
     evaluations = Evaluations(out, settings.evaluation, log, start.demonstrations, display)
     run: AnyRun = Run(
         settings, start.policy, start.demonstrations, device, log, out, evaluations, teacher, display, watch
     )
-    return run, replace(start, notes=tuple(notes))
+    return run, start
 
 
 def _train(run: AnyRun, loop: Loop, start: Policy | None) -> Loop:

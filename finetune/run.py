@@ -17,7 +17,7 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
 from .agents.settings import Discounted, LiveSettings
-from .distributed.actors import ActorsCollector, PhaseCollector, RayActors, require_ray
+from .distributed.actors import ActorsCollector, PhaseCollector, RayEngine, require_ray
 from .evaluation import Evaluations
 from .figures import START_POLICY
 from .log import Display, Progress, RunLog
@@ -154,9 +154,9 @@ class Run(Generic[A, L]):
         steps, distributed, phase = self.loop.steps, self.settings.distributed, self.schedule.index
         if not isinstance(distributed, RaySettings):
             return PhaseCollector(self.environments, phase, steps, self.for_play)
-        actors = RayActors(distributed.actors, distributed.address, self.environments, steps)
+        parts = distributed.actors, self.environments, phase, steps, self.for_play
         asynchronous = self.settings.chosen_algorithm.asynchronous
-        return ActorsCollector(actors, distributed.actors, phase, self.for_play, asynchronous=asynchronous)
+        return ActorsCollector(RayEngine(distributed.actors, distributed.address), *parts, asynchronous=asynchronous)
 
     def _require_teacher(self) -> None:
         imitating = [phase.name for phase in self.settings.phases if phase.kickstarts]

@@ -43,14 +43,13 @@ PRETRAINED = Path("runs/pretrain/policy.safetensors")
 
 @dataclass(frozen=True)
 class Start:
-    """Initial policy, demonstrations (None if no phase uses any), and lines that report the choice.
+    """Initial policy, and demonstrations (None if no phase uses any).
 
     to_clone: the policy is untrained, and stands for the clone of these games that is yet to be made.
     """
 
     policy: Policy
     demonstrations: Dataset | None
-    notes: tuple[str, ...]
     to_clone: Dataset | None = None
 
     def with_clone(self, seed: int) -> "Start":
@@ -62,6 +61,7 @@ class Start:
 
 def find_start(
     settings: FinetuneSettings,
+    say: Callable[[str], object],
     state: Mapping[str, Any] | None = None,
     policy: Policy | None = None,
     dataset: Dataset | None = None,
@@ -70,8 +70,9 @@ def find_start(
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
     demonstrations, which `Start.with_clone` makes. Without demonstrations, if some are needed: the embedded ones.
-    state: of the run that is resumed; its folder keeps its initial policy, and games recorded since it began are left
-    out. policy, dataset: in place of those that the settings name.
+    say: prints a line about a choice that the settings leave open. state: of the run that is resumed; its folder keeps
+    its initial policy, and games recorded since it began are left out. policy, dataset: in place of those that the
+    settings name.
     """
     demonstrations, environment = settings.demonstrations, settings.environment
     anew = settings.chosen_algorithm.starts_from_scratch or (environment is not None and demonstrations is None)
@@ -83,19 +84,18 @@ def find_start(
             f"environment={environment}: a policy or demonstrations bring their own; leave it out, or begin with "
             f"policy={SCRATCH}"
         )
-    notes = []
     if name is None and demonstrations is None and PRETRAINED.is_file():
         name = str(PRETRAINED)
-        notes.append(f"policy: {PRETRAINED}")
+        say(f"policy: {PRETRAINED}")
     if dataset is None and demonstrations is not None:
         dataset = open_dataset(demonstrations)
     elif dataset is None and (name is None or any(phase.needs_demonstrations for phase in settings.phases)):
         dataset = open_dataset(embedded_dataset())
-        notes.append(f"demonstrations: the {len(dataset)} embedded games")
+        say(f"demonstrations: the {len(dataset)} embedded games")
     if dataset is not None and state is not None and state["demonstrations"] is not None:
         whole, dataset = dataset, _as_begun(dataset, state["demonstrations"])
         if len(dataset) < len(whole):
-            notes.append(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
+            say(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
     to_clone, changes = None, next(filter(has_length, settings.phases), settings.phases[0]).environment
     if name == SCRATCH:
         start = _new_policy(settings, environment, changes, dataset)
@@ -105,7 +105,7 @@ def find_start(
         start = load_policy(name, given=changes.keys())
     else:
         assert dataset is not None
-        notes.append(f"policy: a new clone of {dataset.folder}")
+        say(f"policy: a new clone of {dataset.folder}")
         if len(dataset) < 2:
             raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
         to_clone, info = dataset, dataset.info
@@ -119,12 +119,12 @@ def find_start(
             )
         if (games := _as_the_policy_sees(dataset, start)) is not dataset:
             dataset = games
-            notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")
+            say(f"demonstrations: replayed for the policy's task, {start.environment}")
         _require_same(start, name or "the clone", dataset)
         new = start.network
         if name == SCRATCH and isinstance(new, LayeredNetwork) and not new.scaler.fitted:
             new.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
-    return Start(start, dataset, tuple(notes), to_clone)
+    return Start(start, dataset, to_clone)
 
 
 def _as_begun(dataset: Dataset, record: Mapping[str, Any]) -> Dataset:

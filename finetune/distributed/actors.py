@@ -59,14 +59,25 @@ class ActorsCollector:
     """
 
     def __init__(
-        self, actors: "RayActors", count: int, phase: int, generator: np.random.Generator, *, asynchronous: bool
+        self,
+        actors: "RayEngine",
+        count: int,
+        environments: PhaseEnvironments,
+        phase: int,
+        steps: int,
+        generator: np.random.Generator,
+        *,
+        asynchronous: bool,
     ) -> None:
         self.replacements = 0
         self._actors, self._phase, self._asynchronous = actors, phase, asynchronous
-        self._generator = generator
+        self._environments, self._steps, self._generator = actors.share(environments), steps, generator
         generators = [generator] if count == 1 else generator.spawn(count)
-        self._members = [actors.start(phase, one) for one in generators]
+        self._members = [self._start(one) for one in generators]
         self._under_way: dict[int, object] = {}
+
+    def _start(self, generator: np.random.Generator) -> object:
+        return self._actors.launch(PlayingActor, self._environments, self._phase, self._steps, generator)
 
     def collect(self, policy: PolicySnapshot) -> tuple[Sequences, list[EpisodeStats]]:
         """Return the next live play and the episodes that ended in it."""
@@ -136,7 +147,7 @@ class ActorsCollector:
                 cause = death
             self.replacements += 1
             self._under_way.pop(number, None)  # the dead actor's rollout in progress
-            self._members[number] = self._actors.start(self._phase, self._generator.spawn(1)[0])
+            self._members[number] = self._start(self._generator.spawn(1)[0])
             handle = self._actors.ask(self._members[number], *request)
         raise BadInput(
             f"distributed: actor {number} died {MOST_DEATHS} times in a row ({quoted(str(cause), 200)}); resume=true "
@@ -207,18 +218,6 @@ class RayEngine:
             if isinstance(error.cause, BadInput):  # str(error) would be a traceback
                 raise BadInput(str(error.cause)) from None
             raise
-
-
-class RayActors(RayEngine):
-    """Starts actors for live play."""
-
-    def __init__(self, count: int, address: str | None, environments: PhaseEnvironments, steps: int) -> None:
-        super().__init__(count, address)
-        self._environments, self._steps = self.share(environments), steps
-
-    def start(self, phase: int, generator: np.random.Generator) -> object:
-        """Start an actor in this phase; return a reference to it."""
-        return self.launch(PlayingActor, self._environments, phase, self._steps, generator)
 
 
 def require_ray() -> None:

@@ -157,15 +157,13 @@ class Collector:
 
     def get_state(self) -> dict[str, object]:
         """The games in progress or, if they cannot be saved, their seed and actions."""
-        state: dict[str, Any] = {"generator": self._generator.bit_generator.state}
-        if not self.saves_games() and not self._played:
-            return {"seed": self._seed, **state}
         if hasattr(self._env, "get_state"):
-            state["env"] = self._env.get_state()
+            games = {"env": self._env.get_state()}
         else:
-            state |= {"seed": self._seed, "actions": np.concatenate(self._played, axis=1)}
+            games = {"seed": self._seed, "actions": np.concatenate(self._played, axis=1)}
         return {
-            **state,
+            **games,
+            "generator": self._generator.bit_generator.state,
             "observations": self._observations.copy(),
             "returns": self._returns.copy(),
             "lengths": self._lengths.copy(),
@@ -182,9 +180,11 @@ class Collector:
         self._generator.bit_generator.state = state["generator"]
         if "seed" in state:
             self._reset(int(state["seed"]))
-            if "actions" not in state:
-                return
-            self._replay(np.asarray(state["actions"]))
+            self._played = [np.asarray(state["actions"])]
+            for choice in self._played[0].T:
+                self._observations = self._spec.array(self._env.step(choice.astype(np.int64))[0])
+            if not self._played[0].size:
+                return  # games that have just begun, perhaps in an environment that is not the same each time
         else:
             self._observations = self._spec.array(self._env.set_state(state["env"]))  # type: ignore[attr-defined]
         if not np.array_equal(self._observations, state["observations"], equal_nan=True):
@@ -193,14 +193,8 @@ class Collector:
         self._lengths = np.array(state["lengths"], dtype=np.int64)
         self._policy_state = None if state["policy"] is None else tuple(state["policy"])
 
-    def _replay(self, actions: NDArray[np.int32]) -> None:
-        """Play again with the actions given: int32 [n, k]."""
-        for t in range(actions.shape[1]):
-            self._observations = self._spec.array(self._env.step(actions[:, t].astype(np.int64))[0])
-        self._played.append(actions)
-
     def _reset(self, seed: int) -> None:
-        self._seed, self._played = seed, []
+        self._seed, self._played = seed, [np.zeros((self._n, 0), dtype=np.int32)]
         first, _ = self._env.reset(seed=seed)
         self._observations = self._spec.array(first)
         self._policy_state = None

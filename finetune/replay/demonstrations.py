@@ -1,7 +1,7 @@
 """Demonstrations: decisions of recorded games, asked for in one way, whatever an algorithm makes of them."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,21 +27,14 @@ if TYPE_CHECKING:
 Items = TypeVar("Items", covariant=True)
 
 
-class Indexed(Protocol[Items]):
-    """Items that are read by their numbers, int64 [n]."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, numbers: NDArray[np.int64]) -> Items: ...
-
-
 class Demonstrations(Generic[Items]):
-    """Serves items: in recorded order by `next`, or drawn by `sample`.
+    """Serves items, read by their numbers, int64 [n]: in recorded order by `next`, or drawn by `sample`.
 
     `next` reads from `streams` cursors that start evenly spread, move on by `stride` items, alternate, and wrap around
     at the end. The state is the number of items served.
     """
 
-    def __init__(self, items: Indexed[Items], streams: int = 1, stride: int = 1) -> None:
+    def __init__(self, items: Any, streams: int = 1, stride: int = 1) -> None:
         self.items = items
         self._streams, self._stride, self._served = streams, stride, 0
 
@@ -49,11 +42,14 @@ class Demonstrations(Generic[Items]):
         """The next n items in recorded order."""
         turns, stream = np.divmod(self._served + np.arange(n, dtype=np.int64), self._streams)
         self._served += n
-        return self.items[(stream * len(self.items) // self._streams + turns * self._stride) % len(self.items)]
+        numbers = stream * len(self.items) // self._streams + turns * self._stride
+        items: Items = self.items[numbers % len(self.items)]
+        return items
 
     def sample(self, n: int, generator: np.random.Generator) -> Items:
         """n items, drawn uniformly with replacement."""
-        return self.items[generator.integers(len(self.items), size=n)]
+        items: Items = self.items[generator.integers(len(self.items), size=n)]
+        return items
 
     def get_state(self) -> int:
         return self._served

@@ -27,14 +27,14 @@ STEPS = 12
 class InThisProcess:
     """Runs actors here. `dies` says of a call whether its actor dies of it: its number, and the method."""
 
-    def __init__(self, environments: PhaseEnvironments, dies: Callable[[int, str], bool] = lambda n, m: False) -> None:
-        self.environments, self.dies = environments, dies
+    def __init__(self, dies: Callable[[int, str], bool] = lambda n, m: False) -> None:
+        self.dies = dies
         self.actors: list[PlayingActor | None] = []
         self.calls: list[tuple[int, str]] = []
         self.slow: set[int] = set()
 
-    def start(self, phase: int, generator: np.random.Generator) -> int:
-        self.actors.append(PlayingActor(self.environments, phase, STEPS, generator))
+    def launch(self, kind: type[PlayingActor], *arguments: Any) -> int:
+        self.actors.append(kind(*arguments))
         return len(self.actors) - 1
 
     def share(self, value: Any) -> Any:
@@ -80,8 +80,14 @@ def policy(specs: Sequence[EnvironmentSpec]) -> PolicySnapshot:
 def make(
     specs: Sequence[EnvironmentSpec], n: int, actors: int, *, asynchronous: bool = False, **more: Any
 ) -> tuple[ActorsCollector, InThisProcess]:
-    engine = InThisProcess(environments(specs, n), **more)
-    return ActorsCollector(engine, actors, 0, np.random.default_rng(0), asynchronous=asynchronous), engine
+    return collector(engine := InThisProcess(**more), specs, n, actors, asynchronous), engine
+
+
+def collector(
+    engine: Any, specs: Sequence[EnvironmentSpec], n: int, actors: int, asynchronous: bool
+) -> ActorsCollector:
+    parts = environments(specs, n), 0, STEPS, np.random.default_rng(0)
+    return ActorsCollector(engine, actors, *parts, asynchronous=asynchronous)
 
 
 @pytest.mark.parametrize("specs", [QWOP, CARTPOLE], ids=["QWOP", "CartPole"])
@@ -112,8 +118,7 @@ def test_actors_in_step_share_the_games_in_their_order() -> None:
 
 
 def test_play_under_way_ends_with_its_phase() -> None:
-    engine = AtOnce(environments(NEGATIVE, 2))
-    ours = ActorsCollector(engine, 2, 0, np.random.default_rng(0), asynchronous=True)
+    ours = collector(AtOnce(), NEGATIVE, 2, 2, True)
     assert (ours.collect(policy(NEGATIVE))[0].rewards == 1.0).all()
     ours.enter_phase(1)
     for _ in range(3):

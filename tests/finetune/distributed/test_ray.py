@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,20 +46,20 @@ def test_ppo_with_one_actor_equals_the_serial_run_to_the_bit(tuned: Tuned, tmp_p
 
 def test_actors_are_killed_and_the_run_goes_on() -> None:
     import ray
-    from qwop.finetune.distributed.actors import RayActors
+    from qwop.finetune.distributed.actors import RayEngine
 
     policy = Policy(Actor(4, 2, (8,)), CARTPOLE, CARTPOLE.interface()[0])
     environments = PhaseEnvironments([Phase("alone", 1.0)], policy, 2, 0)
-    actors = RayActors(2, None, environments, 10)
+    engine = RayEngine(2, None)
     started = []
-    start = actors.start
+    launch = engine.launch
 
-    def remember(phase: int, generator: np.random.Generator) -> object:
-        started.append(start(phase, generator))
+    def remember(*parts: Any) -> object:
+        started.append(launch(*parts))
         return started[-1]
 
-    actors.start = remember  # type: ignore[method-assign]
-    collector = ActorsCollector(actors, 2, 0, np.random.default_rng(0), asynchronous=True)
+    engine.launch = remember  # type: ignore[method-assign]
+    collector = ActorsCollector(engine, 2, environments, 0, 10, np.random.default_rng(0), asynchronous=True)
     acting = PolicySnapshot(policy.network)
     for iteration in range(12):
         if iteration in (3, 7):
