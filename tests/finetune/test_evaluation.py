@@ -129,24 +129,6 @@ def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_wh
     assert kept == ["0-start.json", "1-only-200.json", "1-only-200.safetensors"]
 
 
-def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp_path: Path, policy: Policy) -> None:
-    results = made(tmp_path, 1, 2)
-    results.add_start(policy)
-    results.add(0, ONLY, policy, 200, within=True)
-    path = tmp_path / "phases" / "1-only-200.json"
-    assert "drawn" not in read(tmp_path, path.stem)
-    with torch.no_grad():
-        policy.network.policy_head.bias += torch.tensor([100.0, 0.0])  # another policy: it always goes to the left
-    results.add(0, ONLY, policy, 500)
-    path.write_text(json.dumps(read(tmp_path, path.stem) | {"mean_return": 999.0}))  # the best
-    assert results.keep_best().evaluation == path
-    assert read(tmp_path, path.stem)["drawn"]["episodes"] == 2
-    assert results.last is not None
-    assert results.last["mean_return"] == 999.0
-    assert results.ends is not None
-    assert "→ 999.0; drawn" in gain(*results.ends)
-
-
 RUN = (
     "environment=QWOP-v1", "policy=scratch", "schedule=live-only", "schedule.decisions=320", "schedule.keep=best",
     "+schedule.phases.alone.environment={time_limit: 2.0}", "+schedule.phases.alone.evaluations=3",

@@ -94,9 +94,3 @@ def test_a_row_that_this_program_would_not_write_is_refused_and_one_that_is_cut_
         read_metrics(tmp_path)
     (tmp_path / METRICS).write_text(lines[0] + lines[1][:-1])  # killed while it was written
     assert [row["decisions"] for row in read_metrics(tmp_path)] == [100]
-
-
-def test_a_log_that_is_a_link_to_itself_is_refused_on_resuming(tmp_path: Path) -> None:
-    (tmp_path / METRICS).symlink_to(tmp_path / METRICS)
-    with pytest.raises(BadInput, match=METRICS):
-        RunLog(tmp_path).open(resume_at=100)

@@ -309,17 +309,3 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
     torch.testing.assert_close(*heads, rtol=0, atol=0)
     rows = [read_metrics(tmp_path / name)[-1]["decisions"] for name in ("whole", "half")]
     assert rows == [120, 120]
-
-
-def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
-    run = Run(tmp_path, (phase("one", 5),))
-
-    def learn(live: Any, now: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    run.agent.learn = learn  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        run.loop.run()
-    assert run.loop.decisions == 0
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

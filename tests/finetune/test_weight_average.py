@@ -17,26 +17,6 @@ def filled(network: Actor, generator: torch.Generator) -> torch.Tensor:
     return weights_of(network)
 
 
-def test_the_network_gets_the_mean_of_what_was_counted_and_the_next_mean_starts_anew() -> None:
-    network, generator = Actor(3, 2, (4,)), torch.Generator().manual_seed(0)
-    average = WeightAverage(network)
-    assert average.network is network
-    before = weights_of(network)
-    average.settle()
-    assert torch.equal(weights_of(network), before)  # nothing was counted
-    for count in (5, 2):
-        seen: list[torch.Tensor] = []
-        for _ in range(count):
-            seen.append(filled(network, generator))
-            average.add()
-            mean = torch.stack(seen).double().mean(0).float()
-            assert torch.equal(weights_of(average.network), mean)
-            assert torch.equal(weights_of(network), seen[-1])  # a network of the mean so far leaves the trained one
-        filled(network, generator)
-        average.settle()
-        assert torch.equal(weights_of(network), mean)
-
-
 def test_statistics_that_scale_observations_are_not_averaged() -> None:
     network = Actor(3, 2, (4,))
     average = WeightAverage(network)

@@ -1,6 +1,6 @@
 """Transitions of n steps against a definition that looks along one episode at a time."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,12 +121,6 @@ def test_pictures_stay_bytes_also_those_that_wait_and_those_that_limits_stopped_
     assert made.observations.dtype == made.next_observations.dtype == np.uint8
     assert made.observations.ravel().tolist() == [0, 1, 2, 3]
     assert made.next_observations.ravel().tolist() == [3, 7, 7, 7]
-
-
-def test_a_choice_keeps_all_columns_together() -> None:
-    chosen = make_transitions(6)[np.array([4, 1])]
-    assert all(len(getattr(chosen, one.name)) == 2 for one in fields(chosen))
-    assert chosen.actions.tolist() == chosen.rewards.tolist() == [4, 1]
 
 
 def test_sequences_put_together_in_another_order_keep_what_is_theirs() -> None:

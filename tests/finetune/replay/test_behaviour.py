@@ -102,9 +102,3 @@ def test_a_floor_that_so_many_actions_cannot_have_and_an_untrained_clone_are_ref
 ) -> None:
     with pytest.raises(BadInput, match=message):
         served("cloned", make_episode(20, actions=actions), clone=clone, floor=floor)
-
-
-@pytest.mark.parametrize("wrong", [{"mode": "guessed"}, {"epsilon": 0.0}, {"floor": 0.0}, {"floor": 0.5}])
-def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=next(iter(wrong))):
-        BehaviourSettings(**wrong)

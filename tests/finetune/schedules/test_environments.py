@@ -20,7 +20,6 @@ from qwop.finetune.schedules.environments import (
     relabelled_demonstrations,
 )
 from qwop.finetune.schedules.phase import FULL, Phase, RestartSettings
-from qwop.finetune.schedules.restarts import Restarts
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
@@ -138,25 +137,6 @@ def test_a_teacher_sees_numbers_where_its_pupil_sees_pictures(kind: str) -> None
         observed, *_ = numbers.step(actions)
         ended |= bool((terminated | truncated).any())
     assert ended
-
-
-def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
-    games = Restarts(
-        QWOPVectorEnv(4, autoreset_mode="SameStep", observation="full", frames_per_step=1),
-        RestartSettings(0.9, (-10.0, 10.0), source="falls"),
-    )
-    policy = qwop_policy("full")
-    teacher = Teacher(policy, in_numbers("full"), "teacher")
-    observed, _ = games.reset(seed=0)
-    random, restarted = np.random.default_rng(0), False
-    for _ in range(400):
-        with torch.no_grad():
-            expected = policy.network.logits(torch.from_numpy(observed)).softmax(-1).numpy()
-        np.testing.assert_allclose(teacher(games, observed), expected, rtol=1e-4, atol=1e-6)
-        observed, *_, infos = games.step(random.integers(11, size=4))
-        restarted |= bool(infos["restarted"].any())
-    assert restarted
-    np.testing.assert_array_equal(games.set_state(games.get_state()), observed)
 
 
 def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_step() -> None:
