@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,11 +31,7 @@ VERSION = 6
 """Version of the state in a checkpoint."""
 
 KEPT = 2
-"""Checkpoints of a run that stay, the newest ones: should one be damaged, the run is resumed from the other."""
-
-
-class Damaged(BadInput):
-    """A checkpoint that is not what was written; the message names it."""
+"""Checkpoints of a run that stay, the newest ones: should one be damaged, the run can be resumed from the other."""
 
 
 METADATA = "state"
@@ -103,21 +99,8 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in entries if NAME.fullmatch(path.name))
 
 
-def load_newest(paths: Sequence[Path], say: Callable[[str], object]) -> tuple[Path, dict[str, Any]]:
-    """The newest of these checkpoints, oldest first, that is whole, and its state.
-
-    say: prints a line for each damaged one that is newer. BadInput if none is whole.
-    """
-    for path in reversed(paths):
-        try:
-            return path, load_checkpoint(path)
-        except Damaged as error:
-            say(f"warning: {error}; an older one is read")
-    raise BadInput(f"{paths[-1]}: damaged, and no older checkpoint is whole; start anew with another out")
-
-
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """Load the state that `save_checkpoint` wrote; Damaged, or another BadInput, for any other file."""
+    """Load the state that `save_checkpoint` wrote; BadInput for any other file."""
     try:
         with open_regular(path, None, "expected a checkpoint") as (file, size):
             length = int.from_bytes(file.read(8), "little")
@@ -129,7 +112,9 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
             state: dict[str, Any] = _unpacked(parse_json(checkpoint.metadata()[METADATA])[METADATA], tensors)
         version = state.pop("version")
     except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise Damaged(f"{path}: not a checkpoint, or a damaged one ({quoted(error, 200)})") from None
+        raise BadInput(
+            f"{path}: not a checkpoint, or a damaged one ({quoted(error, 200)}); remove it to resume from an older one"
+        ) from None
     if version != VERSION:
         raise BadInput(f"{path}: written by another version of this program; resume with that one, or start anew")
     return state

@@ -61,15 +61,14 @@ class Evaluations:
         self._evaluations: dict[tuple[str, bool], Evaluation] = {}
         """Games by the policy that played them (`_who_plays`), and True for drawn ones."""
 
-    def add_start(self, policy: Policy) -> str | None:
-        """Evaluate the initial policy; prints and returns a summary, None without games."""
-        if self._settings.episodes == 0:
-            return None
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return self._say(f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}")
+    def add_start(self, policy: Policy) -> None:
+        """Evaluate the initial policy, if there are games; prints a summary."""
+        if self._settings.episodes != 0:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._display.say(f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}")
 
-    def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
-        """Save and evaluate the policy after this many decisions; prints and returns a summary.
+    def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> None:
+        """Save and evaluate the policy after this many decisions; prints a summary.
 
         within: the phase is not over.
         """
@@ -78,16 +77,10 @@ class Evaluations:
         save_policy(path, policy)
         name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:
-            return self._say(f"{name}: {path}")
-        self.last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, within=within)
-        return self._say(f"{name}: {line(self.last)}")
-
-    def forget_after(self, decisions: int) -> None:
-        """Remove evaluations within phases after this many decisions, for a run resumed from there."""
-        for path in self._folder.glob("*.json"):
-            if read_evaluation(path).get("decisions", 0) > decisions:
-                path.unlink()
-                path.with_suffix(".safetensors").unlink(missing_ok=True)
+            self._display.say(f"{name}: {path}")
+        else:
+            self.last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, within=within)
+            self._display.say(f"{name}: {line(self.last)}")
 
     def keep_best(self) -> Candidate:
         """Choose the best policy evaluated, which counts as the run's final one.
@@ -101,7 +94,7 @@ class Evaluations:
                 _write(one.evaluation, {**one.figures, "drawn": drawn})
         best = best_policy(self._run)
         self.last = best.figures
-        self._say(f"kept the best policy evaluated: {best.policy}")
+        self._display.say(f"kept the best policy evaluated: {best.policy}")
         return best
 
     @property
@@ -116,10 +109,6 @@ class Evaluations:
             return "no game was evaluated"
         games = self._games(policy)
         return film(self._run / FILM, games.best, games.environment, lambda frames, total: None)
-
-    def _say(self, message: str) -> str:
-        self._display.say(message)
-        return message
 
     def _evaluate(
         self,

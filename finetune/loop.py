@@ -43,7 +43,7 @@ class Loop:
     barrier: no play is being collected while it is taken, so its state is complete, and a resumed run is bit-identical
     to an uninterrupted one. A phase with its own environment starts new games there and drops live play in progress. A
     phase with a `weight_average` ends with the mean of its last weights, from which the next phase continues. The last
-    checkpoint is taken at the end of the schedule; a longer schedule can continue from it.
+    checkpoint is taken at the end of the schedule.
 
     A signal that ends the program waits for the end of the iteration, then leaves a checkpoint there. Since that one
     is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted. A
@@ -82,8 +82,6 @@ class Loop:
             if self.decisions == self._run.begun_at:
                 self.agent.fit_initial_values(self._play_aside, self._schedule.values)
                 self.agent.begin_phase(self._schedule.phase)
-            if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
-                self._begin_phase()
             with Deferred() as signals:
                 while not self.finished:
                     if self._evaluation_due is None:  # else the run was interrupted in it
@@ -136,7 +134,7 @@ class Loop:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore a state from `get_state`. The schedules must agree up to that point."""
+        """Restore a state from `get_state`."""
         self.decisions = self._row_at = int(state["decisions"])
         self._schedule.set_state(state["schedule"])
         self._go_to_environment(int(state["phase"]))

@@ -53,7 +53,7 @@ def run(
     out, display = Path(settings.out), Display(console or plain_console())
     torch.set_num_threads(settings.threads)
     with exclusive_lock(out, "out", within=("checkpoints", "phases")):
-        newest, state = require_resumable(settings, out, display.say) or (out, None)
+        newest, state = require_resumable(settings, out) or (out, None)
         require_no_other_run(out, FinetuneSettings, (POLICY, FILM))
         run, start = _prepared(settings, state, policy, demonstrations, display, watch)
         for one in run.later() if start.to_clone is None else (run, *run.later()):
@@ -76,10 +76,7 @@ def run(
                     loop.set_state(state)
                 loop.save_policy()  # again: the run may have been killed before that
             over = loop.finished and not any(run.later())
-            run.evaluations.forget_after(loop.decisions)
             write_configuration(settings, out)
-            if not over:
-                (out / FILM).unlink(missing_ok=True)  # of the policy as it was before the schedule went on
             run.log.open(resume_at=loop.decisions if settings.resume else None)
             loop = _train(run, loop, start.policy if state is None else None)
         return _finish(run, settings, over)
@@ -142,7 +139,7 @@ def _finish(run: AnyRun, settings: FinetuneSettings, over: bool) -> str | None:
     if run.whole.schedule.keep == BEST:
         best = evaluations.keep_best()
         write_atomic(out / POLICY, best.policy.read_bytes())
-    why_not: str | None = "the schedule was over already; add a phase to continue"
+    why_not: str | None = "the schedule was over already"
     if not over:
         why_not = evaluations.film_best(load_policy(out / POLICY)) if settings.video else "video=false"
     command = command_line("qwop-finetune", settings.words, without=("resume",))

@@ -117,7 +117,7 @@ class FinetuneSettings(Settings):
     out: OutFolder = "runs/finetune"
     """Folder of the run: policy, checkpoints, log and report."""
     resume: bool = False
-    """Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added."""
+    """Continue the run in out, which was interrupted."""
     seed: Seed = 0
     """Decides everything random."""
     seeds: Count = 1

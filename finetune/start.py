@@ -23,7 +23,7 @@ from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..pretrain.clone import clone, untrained
 from ..pretrain.settings import CloningSettings
-from .checkpoint import checkpoints, load_newest
+from .checkpoint import checkpoints, load_checkpoint
 from .log import METRICS
 from .run import POLICY, START
 from .schedules.environments import without_reward_settings
@@ -176,14 +176,11 @@ def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
         )
 
 
-def require_resumable(
-    settings: FinetuneSettings, out: Path, say: Callable[[str], object]
-) -> tuple[Path, dict[str, Any]] | None:
-    """The newest whole checkpoint of the run in `out`, and its state; None for a new run, or one killed before its
-    first checkpoint. say: prints a line about a damaged one.
+def require_resumable(settings: FinetuneSettings, out: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The newest checkpoint of the run in `out`, and its state; None for a new run, or one killed before its first
+    checkpoint.
 
-    Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ. Phases
-    of its schedule that have not started may differ, and phases may be added.
+    Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
     """
     paths, has_log = checkpoints(out / "checkpoints"), (out / METRICS).exists()
     newest = checkpoint_to_resume(out, settings.resume, paths, has_log, out / POLICY)
@@ -191,17 +188,10 @@ def require_resumable(
         return None
     with naming(out / CONFIGURATION):
         before, now = to_plain(read(FinetuneSettings, read_settings(out / CONFIGURATION))), to_plain(settings)
-    require_same_settings(before, now, out, (*MAY_DIFFER, "schedule"))
-    newest, state = load_newest(paths, say)
-    with restoring(newest):
-        count = int(state["phase"]) + 1
-        if (record := state["demonstrations"]) is not None:
+    require_same_settings(before, now, out, MAY_DIFFER)
+    require_same(*([*one["schedule"]["phases"]] for one in (before, now)), "schedule.phases", out)
+    state = load_checkpoint(newest)
+    if (record := state["demonstrations"]) is not None:
+        with restoring(newest):
             state["demonstrations"] = {"games": int(record["games"]), "sha256": str(record["sha256"])}
-    for name in ("scale", "decisions"):
-        require_same(before["schedule"][name], now["schedule"][name], f"schedule.{name}", out)
-    was, phases = before["schedule"]["phases"], now["schedule"]["phases"]
-    if settings.schedule.decisions is None:  # else another phase would change the lengths of past phases
-        require_same([*was][:count], [*phases][:count], "the phases that have begun", out)
-        was, phases = ({name: one[name] for name in [*was][:count]} for one in (was, phases))
-    require_same(was, phases, "schedule.phases", out)
     return newest, state

@@ -24,7 +24,7 @@ from ..common.resume import (
 )
 from ..common.run_folder import CONFIGURATION, next_command, read_settings, require_no_other_run, write_configuration
 from ..common.settings import to_plain
-from ..finetune.checkpoint import checkpoints, load_newest, save_checkpoint
+from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from ..finetune.distributed.actors import RayEngine
 from ..finetune.settings import RaySettings
 from ..policies.files import load_policy, save_policy
@@ -95,17 +95,18 @@ class Run:
             self._end(against)
 
     def _newest_checkpoint(self) -> tuple[Path, dict[str, Any]] | None:
-        """The newest whole checkpoint, and its state; None for a new run, or one killed before its first checkpoint.
+        """The newest checkpoint, and its state; None for a new run, or one killed before its first checkpoint.
 
         Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
         """
         settings, out = self._settings, self._out
         begun = (out / (FIRST if settings.resume else HISTORY)).exists()
         paths = checkpoints(out / "checkpoints")
-        if checkpoint_to_resume(out, settings.resume, paths, begun, out / BEST) is None:
+        newest = checkpoint_to_resume(out, settings.resume, paths, begun, out / BEST)
+        if newest is None:
             return None
         require_same_settings(read_settings(out / CONFIGURATION), to_plain(settings), out, MAY_DIFFER)
-        return load_newest(paths, self._console.print)
+        return newest, load_checkpoint(newest)
 
     def _train(self, newest: Path | None) -> None:
         """Play the rounds, from the newest checkpoint on if there is one."""

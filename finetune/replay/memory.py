@@ -38,11 +38,6 @@ class Ring:
         """The filled slots, oldest first: int64 [size]."""
         return (self.start + np.arange(self.size)) % self.capacity
 
-    def refill(self, size: int, start: int = 0) -> NDArray[np.int64]:
-        """Reset to `size` items with the oldest at `start`; return their slots, oldest first."""
-        self.start, self.size = start, size
-        return self.by_age()
-
 
 class ArrayStore:
     """`capacity` slots of `each` observations of one shape and type, stored unchanged in one array."""
@@ -163,14 +158,6 @@ class FrameStore:
         self._free.extend(range(first + BLOCK - 1, first - 1, -1))
 
 
-ObservationStore = ArrayStore | FrameStore
-
-
-def observation_store(capacity: int, each: int, observation: ObservationSpec) -> ObservationStore:
-    """The store for observations of this kind."""
-    return (FrameStore if observation.is_image else ArrayStore)(capacity, each, observation)
-
-
 class Memory(Generic[Items]):
     """The newest `capacity` items; one source can be removed in a single call. Each image frame is stored once.
 
@@ -182,7 +169,8 @@ class Memory(Generic[Items]):
     def __init__(self, columns: Mapping[str, NDArray[Any]], each: int, observation: ObservationSpec) -> None:
         self._columns, self._observation = columns, observation
         self._ring = Ring(len(columns["source"]))
-        self._observations = observation_store(self._ring.capacity, each, observation)
+        store = FrameStore if observation.is_image else ArrayStore
+        self._observations: FrameStore | ArrayStore = store(self._ring.capacity, each, observation)
 
     def __len__(self) -> int:
         return self._ring.size
@@ -225,7 +213,8 @@ class Memory(Generic[Items]):
         """Replace the contents with a state from `_state_of`, the oldest at `start`; return the slots, oldest first."""
         self._observations.drop(self._ring.by_age())
         columns = state["columns"]
-        slots = self._ring.refill(len(columns["source"]), start)
+        self._ring.start, self._ring.size = start, len(columns["source"])
+        slots = self._ring.by_age()
         for name, column in self._columns.items():
             column[slots] = columns[name]
         self._observations.put_packed(slots, state["observations"])

@@ -298,17 +298,12 @@ class Schedule:
         return True
 
     def get_state(self) -> dict[str, object]:
-        """Position in the schedule. Trailing empty phases stay open so that a longer schedule can fill them."""
-        index = self.index
-        while not self._decisions and index and not self.lengths[index - 1]:
-            index -= 1
-        return {"index": index, "played": self._decisions}
+        """Position in the schedule."""
+        return {"index": self.index, "played": self._decisions}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore a state from `get_state`. The phases up to that position must be the same."""
-        self.index = int(state["index"])
-        self._decisions = int(state["played"])
-        self._skip_empty()
+        """Restore a state from `get_state`."""
+        self.index, self._decisions = int(state["index"]), int(state["played"])
 
     def _skip_empty(self) -> None:
         while not self.finished and not self.lengths[self.index]:

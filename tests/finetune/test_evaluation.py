@@ -108,25 +108,13 @@ def test_without_games_policies_are_kept_and_phases_of_any_name_have_their_files
     tmp_path: Path, policy: Policy, name: str
 ) -> None:
     results = made(tmp_path / "run", 0, 3)
-    assert results.add_start(policy) is None
+    results.add_start(policy)
     results.add(0, Phase(name, 1.0), policy, decisions=500)
     (path,) = (path for path in (tmp_path / "run" / "phases").rglob("*") if path.is_file())
     assert [*tmp_path.rglob("*.safetensors")] == [path]
     assert path.parent == tmp_path / "run" / "phases"
     assert path.name.startswith("1-")
     assert path.name.isprintable()
-
-
-def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_when_a_run_goes_back(
-    tmp_path: Path, policy: Policy
-) -> None:
-    results = made(tmp_path, 1, 0)
-    results.add_start(policy)
-    for decisions, within in ((200, True), (400, True), (500, False)):
-        results.add(0, ONLY, policy, decisions, within=within)
-    results.forget_after(200)
-    kept = sorted(path.name for path in (tmp_path / "phases").iterdir())
-    assert kept == ["0-start.json", "1-only-200.json", "1-only-200.safetensors"]
 
 
 RUN = (

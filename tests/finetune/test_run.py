@@ -55,26 +55,6 @@ def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_n
         assert_same(resumed.get_state(), expected)
 
 
-@pytest.mark.parametrize("overlap", [True, False])
-def test_a_run_that_is_over_and_goes_on_with_a_phase_more_ends_as_one_that_had_it(
-    tmp_path: Path, overlap: bool
-) -> None:
-    """QWOP's games are kept in checkpoints, so that the one more at the end changes nothing."""
-    phases = (
-        Phase("shaped", decisions=60, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
-        Phase("nothing", 0.0),
-        Phase("faster", decisions=60, environment={"frames_per_step": 2, "shaping": 0.0}),
-    )
-    runs = []
-    for folder, count, resume in (("whole", 3, False), ("part", 2, False), ("part", 3, True)):
-        run = small_run("ppo", phases[:count], SPEC, tmp_path / folder, resume=resume, overlap=overlap)
-        run.run()
-        runs.append(run)
-    whole, part, longer = runs
-    assert (part.finished, part.phase_index) == (True, 0)
-    assert_same(longer.agent.get_state(), whole.agent.get_state())
-
-
 POLICY = untrained(EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}))
 PHASES = (Phase("slow", 1.0), Phase("fast", 1.0, environment={"frames_per_step": 1}))
 PARTS = PHASES, PpoSettings(gamma=0.9, gamma_rate=10.0), PpoLoopSettings(num_envs=8), POLICY

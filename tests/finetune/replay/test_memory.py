@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, interleave
-from qwop.finetune.replay.memory import ArrayStore, FrameStore, SequenceMemory, observation_store
+from qwop.finetune.replay.memory import ArrayStore, FrameStore, SequenceMemory
+from qwop.finetune.replay.transition_memory import TransitionMemory
 
 from ..fakes import check_sequences, make_sequences
 from .contents import KINDS, Kind, as_pictures, check, contents, frames
@@ -85,7 +86,7 @@ def pairs(seen: NDArray[np.uint8]) -> NDArray[np.uint8]:
     ],
 )
 def test_pictures_alone_are_kept_by_frames(observation: ObservationSpec, kind: type) -> None:
-    assert isinstance(observation_store(3, 2, observation), kind)
+    assert isinstance(TransitionMemory(3, observation)._observations, kind)
 
 
 def test_a_frame_that_many_stacks_show_is_stored_once() -> None:

@@ -35,15 +35,6 @@ def test_phases_follow_each_other_each_at_its_own_rate_and_discount_and_then_it_
     assert one.finished
 
 
-@pytest.mark.parametrize("more", [(Phase("none", 0.0),), ()])
-def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more: tuple[Phase, ...]) -> None:
-    short, long = schedule(ALONE, *more, scale=0.01), schedule(ALONE, Phase("none", 0.5), MIXED, scale=0.01)
-    short.advance(324)
-    assert (short.finished, short.place) == (True, 0)
-    long.set_state(short.get_state())
-    assert (long.finished, long.place, long.remaining) == (False, 1, 162 + 162)
-
-
 def test_the_values_of_a_phase_are_those_of_its_ramps_at_this_moment() -> None:
     phase = Phase(
         "x", 1.0, Ramp(1.0, 0.0), Ramp(1.0, 0.2), Ramp(0.4, 0.0), Ramp(0.0, 2.0), Ramp(1.0, 3.0), critic_only=True
