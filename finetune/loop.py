@@ -120,6 +120,7 @@ class Loop:
     def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""
         pending = None if self._pending is None else self._pending.result()
+        games = self._run.demonstrations
         return {
             "decisions": self.decisions,
             "begun_at": self._run.begun_at,
@@ -130,7 +131,7 @@ class Loop:
             "average": self._average.get_state(),
             "pending": None if pending is None else _to_plain(pending),
             "evaluation_due": self._evaluation_due,
-            "demonstrations": self._run.demonstrations_record,
+            "demonstrations": None if games is None else {"games": len(games), "sha256": games.digest()},
         }
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -94,12 +94,6 @@ class Run(Generic[A, L]):
         return tuple(map(self.algorithm.gamma_at, self.environments.rates))
 
     @cached_property
-    def demonstrations_record(self) -> dict[str, object] | None:
-        """Number and digest of the demonstrations, by which a resumed run knows them again; None without any."""
-        dataset = self.demonstrations
-        return None if dataset is None else {"games": len(dataset), "sha256": dataset.digest()}
-
-    @cached_property
     def schedule(self) -> Schedule:
         """The position in the stage."""
         lengths = self.whole.schedule

@@ -31,7 +31,7 @@ from .settings import FinetuneSettings, has_length
 
 SCRATCH = "scratch"
 
-MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distributed")
+MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video")
 """Settings in which a resumed run may differ from its earlier part."""
 
 RELABELLED = ("frames_per_step", "observation", "observation_lag")
@@ -188,6 +188,8 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> tuple[Path, dict
         return None
     with naming(out / CONFIGURATION):
         before, now = to_plain(read(FinetuneSettings, read_settings(out / CONFIGURATION))), to_plain(settings)
+    for one in (before, now):
+        one["distributed"].pop("address", None)  # of a cluster that was started again
     require_same_settings(before, now, out, MAY_DIFFER)
     require_same(*([*one["schedule"]["phases"]] for one in (before, now)), "schedule.phases", out)
     state = load_checkpoint(newest)

@@ -198,13 +198,10 @@ class Teacher:
     def __call__(self, games: VectorEnv, observations: Observations) -> NDArray[np.float32]:
         """π_T(·|s), float32 [n, A], in the current states of these games, whose observations are [n, *shape]."""
         games = games.unwrapped
-        return self.probabilities(games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations)
-
-    def probabilities(self, observations: Observations) -> NDArray[np.float32]:
-        """π_T(·|s), float32 [n, A], for the observations [n, *shape]."""
-        rows = observations if self._columns is None else np.ascontiguousarray(observations[:, self._columns])
+        rows = games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations
+        if self._columns is not None:
+            rows = np.ascontiguousarray(rows[:, self._columns])
         with torch.inference_mode():
-            probabilities: NDArray[np.float32] = torch.softmax(
-                self._network.logits(torch.from_numpy(rows)), dim=-1
-            ).numpy()
+            logits = self._network.logits(torch.from_numpy(rows))
+            probabilities: NDArray[np.float32] = torch.softmax(logits, dim=-1).numpy()
         return probabilities

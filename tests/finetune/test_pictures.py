@@ -12,8 +12,6 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.schedules.phase import NONE, Phase, Ramp
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.rollout import play
-from qwop.pretrain.clone import clone
-from qwop.pretrain.settings import CloningSettings
 
 from ..fakes import dataset_of, game_of
 from .fakes import weights_of
@@ -49,11 +47,3 @@ def test_algorithms_learn_from_pictures_and_its_policy_plays_from_its_file(
     for one, other in zip(*games, strict=True):
         assert one.observations.dtype == np.uint8
         assert np.array_equal(one.actions, other.actions)
-
-
-def test_a_clone_of_pictures_learns_its_games_and_can_be_continued(tmp_path: Path, dataset: Dataset) -> None:
-    settings = CloningSettings(epochs=40, patience=40, batch_size=8, hidden=(32,), dropout=0.0, label_smoothing=0.0)
-    losses: list[float] = []
-    policy = clone(list(dataset), dataset.info, settings, 0, lambda epoch, _: losses.append(epoch.training_loss))
-    assert losses[-1] < 0.7 * losses[0]
-    small_run("ppo", (Phase("learn", 2 * HOURS),), SPEC, tmp_path, None, policy, num_envs=2).run()

@@ -141,6 +141,7 @@ def test_what_a_run_does_not_depend_on_may_be_another(run: Any, changes: dict[st
     ("changes", "said"),
     [
         ({"seed": 1}, "seed: 0, not 1"),
+        ({"distributed": {"name": "ray", "actors": 3}}, r"distributed\.name: local, not ray"),
         ({"algorithm": {**to_plain(SETTINGS)["algorithm"], "clip": 0.1}}, r"algorithm\.clip: 0\.2, not 0\.1; go on"),
         ({"algorithm": ACER["algorithm"], "loop": ACER["loop"]}, r"algorithm\.name: ppo, not acer;"),
         ({"schedule": with_phases() | {"scale": 0.5}}, "schedule.scale: 1.0, not 0.5"),

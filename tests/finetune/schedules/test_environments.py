@@ -147,7 +147,7 @@ def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_st
     assert played.terminated.any()
     assert played.teacher is not None
     for step in range(30):
-        np.testing.assert_array_equal(played.teacher[:, step], teacher.probabilities(played.observations[:, step]))
+        np.testing.assert_array_equal(played.teacher[:, step], teacher(games, played.observations[:, step]))
 
 
 def test_a_teacher_has_no_memory_and_sees_all_that_it_learned_with() -> None:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.reader import Dataset, open_dataset
-from qwop.envs import replay
-from qwop.envs.engine.batch import CLOCK, DISTANCE
+from qwop.envs.engine.batch import CLOCK
 from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
@@ -145,17 +144,6 @@ def keys_of(dataset: Dataset, number: int) -> NDArray[np.uint8]:
     keys = dataset[number].keys
     assert keys is not None
     return np.concatenate(keys)
-
-
-def test_the_states_are_those_of_the_replay_between_these_metres(dataset: Dataset) -> None:
-    states, wanted = demonstrated_states(dataset, FRAME_BY_FRAME, (40.0, 50.0)), []
-    for number in range(2):
-        played = replay(keys_of(dataset, number)).states
-        wanted += [one for one in played[EVERY:-1:EVERY] if 40.0 <= one[0, 0] / 10 < 50.0]
-    assert len(states) == len(wanted) > 5
-    for state, bodies in zip(states, wanted, strict=True):
-        np.testing.assert_array_equal(state["reals"][:84].reshape(14, 6), bodies)
-        assert state["numbers"][DISTANCE] == bodies[0, 0] / 10
 
 
 def test_a_state_is_the_game_that_was_played_up_to_it(dataset: Dataset) -> None:
