@@ -191,7 +191,8 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> tuple[Path, dict
     for one in (before, now):
         one["distributed"].pop("address", None)  # of a cluster that was started again
     require_same_settings(before, now, out, MAY_DIFFER)
-    require_same(*([*one["schedule"]["phases"]] for one in (before, now)), "schedule.phases", out)
+    was, phases = ([*one["schedule"]["phases"]] for one in (before, now))
+    require_same(was, phases, "schedule.phases", out)
     state = load_checkpoint(newest)
     if (record := state["demonstrations"]) is not None:
         with restoring(newest):
