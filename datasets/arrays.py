@@ -264,13 +264,10 @@ def _as_stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name, kind in STORED.items():
         if fields.get(name) is not None:
             try:
-                values = np.asarray(fields[name])
-            except ValueError:  # lists of different lengths
-                raise BadInput(f"{name} are lists of different lengths, expected numbers") from None
-            if values.dtype.kind not in "fiub":
-                raise BadInput(f"{name} are {values.dtype} {list(values.shape)}, expected numbers")
-            with np.errstate(over="ignore"):  # an infinite number is refused where all are checked
-                results[name] = values.astype(kind)
+                with np.errstate(over="ignore"):  # an infinite number is refused where all are checked
+                    results[name] = np.asarray(fields[name]).astype(kind)
+            except (ValueError, TypeError):  # texts, or lists of different lengths
+                raise BadInput(f"{name} are {quoted(fields[name])}, expected numbers") from None
     return results
 
 

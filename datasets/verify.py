@@ -13,7 +13,6 @@ from ..common.command import Command
 from ..common.cores import cores
 from ..common.errors import BadInput
 from ..common.progress import plain_console, progress_bar
-from ..common.reading import NotReadNow
 from ..common.run_folder import clone_next
 from ..common.settings import HomePath, Settings
 from .describe import CARD
@@ -39,13 +38,11 @@ class VerifySettings(Settings):
 @dataclass(frozen=True)
 class Problem:
     """A faulty file, and its fault. harmless: no recorded data are affected, as with a file that does not belong to the
-    dataset. advice: remedy.
-    """
+    dataset."""
 
     file: Path
     fault: str
     harmless: bool = False
-    advice: str = "restore it, or move it out of the dataset"
 
     def __str__(self) -> str:
         return f"{self.file}: {self.fault}"
@@ -74,7 +71,7 @@ def run(settings: VerifySettings) -> None:
         console.print(f"note: {note}")
     faults = [one for one in problems if not one.harmless]
     if len(faults) == 1:
-        raise BadInput(f"{faults[0]}; {faults[0].advice}")
+        raise BadInput(f"{faults[0]}; restore it, or move it out of the dataset")
     if faults:
         console.print("\n".join(map(str, faults)))
         files = len({fault.file for fault in faults})
@@ -108,10 +105,7 @@ def _check(path: Path, info: DatasetInfo, replay: bool) -> Checked:
         with episode_table(path, info) as table:
             episode = episode_of(table, info, episode_number(path))
     except BadInput as error:
-        problem = Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))
-        if isinstance(error, NotReadNow):
-            problem = replace(problem, advice="it may be whole: make it readable, and verify again")
-        return Checked(path, [problem])
+        return Checked(path, [Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))])
     origin, branch = replace(episode.origin, page_game=None), episode.branch
     parent = None if branch is None else (episode.source, replace(origin, game=branch.game))
     replayed = replay and can_replay(episode, info)

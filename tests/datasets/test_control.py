@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, Episode, control
-from qwop.datasets.control import Branch, corrected, takeovers, without_shared
+from qwop.datasets.control import Branch, corrected, without_shared
 from qwop.datasets.describe import describe
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.origin import Origin
@@ -60,20 +60,11 @@ def test_a_wrong_branch_is_refused(data: Any) -> None:
         Branch.from_json(data)
 
 
-def test_takeovers_are_where_a_person_follows_a_policy(line: Episode) -> None:
-    assert line.actors is not None
-    assert takeovers(line.actors).tolist() == [2, 5]
-
-
 def test_letting_go_is_nothing_to_learn_from(line: Episode) -> None:
     keys = [np.array([held], dtype=np.uint8) for held in (1, 1, 4, 0, 1, 0)]
     game = replace(line, keys=tuple(keys))
     # Row 3 is the second without a key before the policy had control again; row 5 is the game's end.
     assert corrected(game).tolist() == [False, False, True, False, False, True]
-
-
-def test_all_of_a_persons_own_game_is_to_learn_from(make_episode: MakeEpisode) -> None:
-    assert corrected(make_episode()).all()
 
 
 def test_a_branchs_own_decisions_are_those_after_it_left(line: Episode) -> None:
@@ -91,11 +82,6 @@ def test_the_summary_counts_who_acted_once(tmp_path: Path, info: DatasetInfo, li
     assert said == "a person in 6 of 10 decisions (60%); takeovers 4, branches 1"
     describe(tmp_path)
     assert "who acted" in (tmp_path / "README.md").read_text()
-
-
-def test_a_table_of_steps_names_the_actor(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
-    steps = dataset_of(tmp_path, info, line).steps()
-    assert steps.actor.tolist() == [0, 0, 1, 1, 0, 1]
 
 
 def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:

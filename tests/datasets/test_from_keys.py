@@ -16,14 +16,12 @@ from qwop.datasets.from_keys import (
     qwop_info,
     relabelled,
     replay_episode,
-    states_along,
 )
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, ACTIONS
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
-from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.policies.champion import keys_path
 
 from ..fakes import dataset_of, game_of
@@ -180,16 +178,6 @@ def test_embedded_games_relabelled_as_they_were_are_the_same(observation: str) -
     assert (again.outcome, again.terminated, again.metres) == (game.outcome, game.terminated, game.metres)
     for name in ("player", "source", "origin", "seed", "max_idle_frames", "created", "software_version"):
         assert getattr(again, name) == getattr(game, name) is not None
-
-
-def test_states_along_a_game_are_those_of_the_environment() -> None:
-    made = episode(start=None)
-    env = QWOPVectorEnv(1, frames_per_step=3)
-    env.reset(seed=0)
-    for state, action in zip(states_along(made), made.actions, strict=False):
-        np.testing.assert_array_equal(state["reals"][:84].reshape(14, 6), env.states[0])
-        env.step(np.array([action]))
-    assert (made.actions < len(ACTION_KEYS)).all()
 
 
 def test_missing_keys_are_refused() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import fields
@@ -144,20 +143,6 @@ def test_two_episodes_of_one_number_are_named(folder: Path, tmp_path: Path, make
         open_dataset(folder)
 
 
-def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
-    for name in ("notes.txt", ".0123.partial", "episode-7.parquet", "x.parquet"):
-        (folder / "episodes" / name).write_text("not an episode")
-    assert len(open_dataset(folder)) == 3
-
-
-def test_facts_name_player_time_and_software(folder: Path) -> None:
-    facts = open_dataset(folder).metadata(0)
-    kept = ("player", "outcome", "mu_kind", "mu_epsilon", "metres", "seed", "length", "control")
-    assert [facts[name] for name in kept] == ["somebody", "fell", "smoothed", 0.05, 12.5, 0, 4, False]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", facts["created"])
-    assert facts["software_version"]
-
-
 def test_pandas_and_polars_read_the_decisions_with_their_types_by_the_folders_name(folder: Path) -> None:
     dataset = open_dataset(folder)
     frame, polars = pd.read_parquet(folder / "episodes"), pl.read_parquet(folder / "episodes")
@@ -194,15 +179,6 @@ def test_the_step_table_has_every_decision_by_name(folder: Path) -> None:
     mu = dataset[1].behaviour_probabilities
     assert np.array_equal(second.probability, mu[np.arange(len(mu)), dataset[1].actions])
     assert np.array_equal(second["torso.angle"].to_numpy(), dataset[1].observations[:-1, 66])
-
-
-@pytest.mark.parametrize("names", [None, ("x", "v", "angle", "spin")])
-def test_the_step_table_of_another_environment_names_or_numbers_its_observation(
-    tmp_path: Path, make_episode: MakeEpisode, names: tuple[str, ...] | None
-) -> None:
-    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2, observation_names=names)
-    dataset = dataset_of(tmp_path, info, make_episode(shape=(4,), count=2, keys=None))
-    assert list(dataset.steps().columns)[-4:] == [*(names or [f"observation.{i}" for i in range(4)])]
 
 
 @pytest.mark.parametrize("shape", [(84, 84), (6, 5, 3)])

@@ -1,7 +1,5 @@
 """`qwop-dataset verify`: what it finds, what it says, and that it changes nothing."""
 
-import errno
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,10 +12,8 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
 from qwop.datasets.describe import describe
 from qwop.datasets.from_keys import qwop_info
-from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.verify import command, run
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 from ..fakes import dataset_of, game_of
 
@@ -164,27 +160,3 @@ def test_every_problem_has_its_line(folder: Path, capsys: pytest.CaptureFixture[
     first = file_of(folder, 0)
     assert problem(folder) == f"{folder}: 2 problems in 2 files, the first in {first}"
     assert f"{first}: its bytes are not those of the digest in its name" in capsys.readouterr().out
-
-
-def test_a_file_that_the_disk_does_not_read_now_may_be_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, opened = file_of(folder, 1), os.open
-
-    def failing(name: Any, *more: Any, **named: Any) -> int:
-        if Path(name) == path:
-            raise OSError(errno.EIO, os.strerror(errno.EIO), str(name))
-        return opened(name, *more, **named)
-
-    monkeypatch.setattr(os, "open", failing)
-    said = problem(folder)
-    assert said == f"{path}: input/output error; it may be whole: make it readable, and verify again"
-    monkeypatch.undo()
-    assert len(open_dataset(folder)) == 3
-    verify(folder)
-
-
-def test_other_environments_are_verified_without_replay(
-    tmp_path: Path, make_episode: Callable[..., Episode], capsys: pytest.CaptureFixture[str]
-) -> None:
-    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
-    verify(dataset_of(tmp_path, info, make_episode(shape=(4,), count=2, keys=None)).folder, "replay=true")
-    assert "0 played again" in capsys.readouterr().out

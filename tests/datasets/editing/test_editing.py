@@ -40,11 +40,12 @@ def verified(folder: Path) -> list[Episode]:
     return list(open_dataset(folder))
 
 
-def test_merging_puts_the_episodes_one_after_the_other(
+def test_merging_puts_the_episodes_one_after_the_other_each_once(
     mine: Path, tmp_path: Path, make_games: Callable[..., Path]
 ) -> None:
-    yours, out = make_games(tmp_path / "yours", (210, 240), 5, "you"), tmp_path / "out"
-    run(f"dataset={mine}", f"others=[{yours}]", f"out={out}")
+    yours, some, out = make_games(tmp_path / "yours", (210, 240), 5, "you"), tmp_path / "some", tmp_path / "out"
+    run(f"dataset={mine}", f"out={some}", "drop_episodes=[0,1,2]")
+    run(f"dataset={mine}", f"others=[{some}, {yours}]", f"out={out}")
     episodes = verified(out)
     assert arrays(episodes) == arrays([*open_dataset(mine), *open_dataset(yours)])
     assert [one.player for one in episodes] == ["me"] * 5 + ["you"] * 2
@@ -62,12 +63,6 @@ def test_merging_keeps_the_records_of_both_recordings_and_nothing_that_was_set_a
     run(f"dataset={one}", f"others=[{other}]", f"out={tmp_path / 'both'}")
     kept = {path.name: path.read_text() for path in (tmp_path / "both" / "aside").iterdir()}
     assert kept == {"recording-1.yaml": "[1]", "recording-1-2.yaml": "[2]", "samples-0.npz": "the same"}
-
-
-def test_of_an_episode_in_both_one_stays(mine: Path, tmp_path: Path) -> None:
-    run(f"dataset={mine}", f"out={tmp_path / 'some'}", "drop_episodes=[0,1,2]")
-    run(f"dataset={mine}", f"others=[{tmp_path / 'some'}]", f"out={tmp_path / 'out'}")
-    assert arrays(verified(tmp_path / "out")) == arrays([*open_dataset(mine)])
 
 
 def test_datasets_of_other_settings_are_not_merged(mine: Path, tmp_path: Path) -> None:
@@ -147,16 +142,6 @@ def test_a_link_to_an_empty_folder_may_be_the_place_of_the_new(mine: Path, tmp_p
     run(f"dataset={mine}", f"out={tmp_path / 'out'}")
     assert (tmp_path / "out").is_symlink()
     assert len(open_dataset(tmp_path / "large disk")) == 5
-
-
-def test_an_interrupted_command_leaves_nothing(mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(self: DatasetWriter, episode: Episode) -> Path:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(DatasetWriter, "write", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        run(f"dataset={mine}", f"out={tmp_path / 'out'}")
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_names_are_printed_as_they_are(

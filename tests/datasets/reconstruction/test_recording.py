@@ -8,6 +8,7 @@ import pytest
 from qwop.datasets.reconstruction import search
 from qwop.datasets.reconstruction.recording import ENDING, ReconstructedGame, RecordingSearch
 from qwop.datasets.reconstruction.samples import relative_x
+from qwop.envs.names import ENDED
 from qwop.envs.qwop.session import Opening, PlayedGame, Session
 
 
@@ -48,15 +49,16 @@ def test_games_of_a_page_are_found_to_the_last_bit(
 
 
 @pytest.mark.slow
-def test_an_expert_is_found_past_the_hurdle_in_the_second_game_of_a_page(
+def test_an_expert_is_found_past_the_hurdle_after_a_double_reset(
     expert_games: list[PlayedGame], published: Callable[..., Any]
 ) -> None:
-    samples, _ = published(expert_games[:2])
+    games = [expert_games[0], PlayedGame(expert_games[1].keys, Opening(resets=2))]
+    samples, _ = published(games)
     first, second = reconstructed(samples)
     assert first.whole
     assert second.whole
-    assert len(second.start.before) == 1
-    assert_same_game(second, expert_games[1], "fdlibm")
+    assert (len(second.start.before), second.start.opening.resets) == (1, 2)
+    assert_same_game(second, games[1], "fdlibm")
 
 
 def test_slow_decisions_are_found(clumsy_games: list[PlayedGame], published: Callable[..., Any]) -> None:
@@ -74,17 +76,6 @@ def test_frames_before_the_first_click_are_counted(
     (game,) = reconstructed(samples)
     assert game.whole
     assert game.start.opening.waiting == 124
-
-
-@pytest.mark.slow
-def test_a_double_reset_is_recognised_past_the_hurdle(
-    expert_games: list[PlayedGame], published: Callable[..., Any]
-) -> None:
-    games = [expert_games[0], PlayedGame(expert_games[1].keys, Opening(resets=2))]
-    samples, _ = published(games)
-    _, second = reconstructed(samples)
-    assert second.whole
-    assert second.start.opening.resets == 2
 
 
 @pytest.mark.usefixtures("gives_up_early")
@@ -109,9 +100,7 @@ def test_a_game_is_played_to_its_end_after_the_last_sample(
     (over,) = reconstructed(samples)
     (cut,) = reconstructed(samples, outcome="stopped")
     assert len(cut.keys) == cut.certain == over.certain
-    session = over.start.session()
-    session.play(over.keys)
-    assert session.ended
+    assert over.start.session().play(over.keys).events[-1, ENDED]
     assert 0 < len(over.keys) - over.certain <= ENDING
 
 
