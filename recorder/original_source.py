@@ -26,9 +26,10 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 
     Raises BadInput without a browser, a page or a game on it, and for invalid settings.
     """
-    headless = settings.policy is not None if settings.headless is None else settings.headless
     fields = {name: getattr(settings, name) for name in PageSettings.model_fields}
-    page = PageSettings(**fields | {"headless": headless, "live": settings.live and settings.policy is not None})
+    if settings.policy is None:  # a person sees the window, and sets the pace
+        fields |= {"headless": False, "live": False}
+    page = PageSettings(**fields)
     page.require_possible("source.")
     return _by_policy(settings, page, folder) if settings.policy else _by_person(settings, page, folder)
 

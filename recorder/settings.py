@@ -131,8 +131,6 @@ class BrowserSettings(RunnerSettings, PolicyPlaySettings, OriginalPageSettings):
     """Policy: each game starts with 0 to this many frames (30 a second) without a key, uniformly drawn."""
     live: bool = False
     """Policy: play at the page's own pace; else as fast as the browser can."""
-    headless: bool | None = None  # type: ignore[assignment]
-    """Run the browser without a window. null: where a policy plays."""
 
 
 class PolicySettings(PolicyPlaySettings):

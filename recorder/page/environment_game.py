@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,13 +130,12 @@ class Coach:
     back: int
 
 
-@dataclass(frozen=True)
-class _Decision:
-    """memory: of the policy before it. probabilities: the policy's. mu: those that its action was drawn with,
-    None for a person's."""
+class _Decision(NamedTuple):
+    """memory: of the policy before it. odds: the policy's probabilities. mu: those that its action was drawn with, None
+    for a person's."""
 
     memory: "ArrayState"
-    probabilities: NDArray[np.float32]
+    odds: NDArray[np.float32]
     mu: NDArray[np.float32] | None
 
 
@@ -328,7 +327,7 @@ class EnvironmentGame:
         if self._coach is None:
             return episode
         actors = np.array([PERSON if one.mu is None else POLICY for one in self._decisions], dtype=np.int8)
-        odds = np.stack([one.probabilities for one in self._decisions])
+        odds = np.stack([one.odds for one in self._decisions])
         own = [one.mu for one in self._decisions if one.mu is not None]
         return coached(episode, actors, own, policy_probabilities=odds, branch=self.branch)
 

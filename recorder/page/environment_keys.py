@@ -13,8 +13,8 @@ from .messages import MOST_KEYS
 MOST_HELP = 8
 """Combinations of keys that the page lists; of more it lists the single keys."""
 
-PAGE_KEYS = ("r", "l", "t", "m")
-"""Keys of the page itself while a game is played: restart, the list of games, hand over, and slow motion."""
+PAGE_KEYS = ("r", "t", "m")
+"""Keys of the page itself while a game is played: restart, hand over, and slow motion."""
 
 NAMED_KEYS = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "Enter", "Shift")
 """Keys with a name, as browsers call them (`KeyboardEvent.key`), but for the space bar; others are a character."""

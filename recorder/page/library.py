@@ -34,7 +34,7 @@ class Library:
         """The newest games of each collection and its best, as the page expects them: own ones first, and the newest
         first in each.
 
-        An entry has collection, name, player, created, outcome, total and steps, of a game of QWOP metres and seconds.
+        An entry has collection, name, player, created, outcome, metres and seconds.
         """
         entries = []
         for collection, folder in self._collections.items():
@@ -75,10 +75,8 @@ class Library:
 
 
 def rank_of(entry: Mapping[str, Any]) -> tuple[float, ...]:
-    """Sort key of an entry, greater is better: of QWOP's games the finished ones by their time from the first key, then
-    the others by distance; games of other environments by their return."""
-    if "metres" not in entry:
-        return (entry["total"],)
+    """Sort key of an entry, greater is better: the finished ones by their time from the first key, then
+    the others by distance."""
     finished = entry["outcome"] == "finished"
     return (finished, -entry["seconds"] if finished else 0.0, entry["metres"])
 
@@ -92,17 +90,14 @@ def _path_of(folder: Path, name: str) -> Path:
 
 
 def _read_entry(collection: str, path: Path, info: DatasetInfo) -> dict[str, Any] | None:
-    """Read the entry of an episode's file from the columns that it takes; None for a game of QWOP without keys."""
+    """Read the entry of an episode's file from the columns that it takes; None for a game without keys."""
     with episode_table(path, info, STATS_COLUMNS) as table:
         stats = stats_of(table, info)
-        entry = {
+        if not stats["keys"]:
+            return None
+        return {
             "collection": collection, "name": path.stem, "created": fields_in(table).get("created") or "",
-            **{name: stats[name] for name in ("player", "outcome", "total", "steps")},
+            "player": stats["player"], "outcome": stats["outcome"],
+            "metres": math.floor(10 * float(np.nan_to_num(stats["metres"])) + 0.5) / 10,  # as the game rounds it
+            "seconds": float(seconds_from_first_key(pc.list_flatten(table.column("keys")).to_numpy())[-1]),
         }  # fmt: skip
-        if info.environment.capabilities.keys:
-            if not stats["keys"]:
-                return None
-            keys = pc.list_flatten(table.column("keys")).to_numpy()
-            score = math.floor(10 * float(np.nan_to_num(stats["metres"])) + 0.5) / 10  # as the game rounds it
-            entry |= {"metres": score, "seconds": float(seconds_from_first_key(keys)[-1])}
-        return entry

@@ -87,6 +87,7 @@ REFUSED = [
     ("policy source.policy={pole} source.episodes=0", "episodes=0: expected a whole number, at least 1"),
     ("policy source.policy={pole} source.num_envs=0", "num_envs=0: expected a whole number from 1"),
     ("policy source.policy={pole} source.seed=-1", "seed=-1: expected a whole number from 0"),
+    ("policy source.policy=champion source.environment.rewards=speed", "rewards: no such setting; did you mean reward"),
     ("policy source.policy={pole} source.max_idle_frames=5", r"source\.max_idle_frames=5: CartPole-v1 has no idle"),
 ]  # fmt: skip
 

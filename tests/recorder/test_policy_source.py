@@ -1,11 +1,9 @@
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets.differences import differences_of_replay
 from qwop.envs import replay
@@ -133,15 +131,3 @@ def test_games_can_be_recorded_with_another_reward(tmp_path: Path, runner: str) 
         assert np.array_equal(episode.actions, fast[number].actions)
         assert (fast[number].rewards >= 0).all()
         assert (episode.rewards < 0).any()
-
-
-def test_an_environment_and_a_setting_that_are_not_there_are_refused_at_once(tmp_path: Path, runner: str) -> None:
-    away = replace(untrained(CARTPOLE), environment=EnvironmentSpec("Nowhere-v0"))
-    lost = str(save_policy(tmp_path / "lost.safetensors", away))
-    for settings, message in (
-        ({"policy": lost}, "Nowhere"),
-        ({"policy": runner, "environment": {"rewards": "speed"}}, "rewards: no such setting; did you mean reward"),
-    ):
-        with pytest.raises(BadInput, match=message):
-            record(tmp_path / "dataset", **settings)  # type: ignore[arg-type]
-    assert not (tmp_path / "dataset").exists()

@@ -5,14 +5,13 @@ import { Control, Light, PERSON, POLICY, welcome } from "./control.js";
 import { bind } from "./controls.js";
 import { $, element, numberOf } from "./elements.js";
 import { Keyboard } from "./keyboard.js";
-import { dayOf, List } from "./list.js";
 import { LiveGame, MOST_AHEAD } from "./live_game.js";
 import { View } from "./view.js";
 
 const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
 const HEADER = 3; // numbers before a picture
 const [POLICY_ACTS, NOBODY] = [-1, -2]; // frames in which the person holds no keys, as the recorder has them
-const LETTERS = { r: "restart", l: "list", escape: "pause", backspace: "back", t: "handOver", m: "slow" };
+const LETTERS = { r: "restart", escape: "pause", backspace: "back", t: "handOver", m: "slow" };
 const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Space: "␣", Enter: "⏎", Shift: "⇧" };
 const MOST_LARGE = 4; // buttons on either side
 
@@ -99,7 +98,6 @@ showButtons();
 document.body.classList.add("pictures");
 document.title = `${environment.id}: play and record`;
 $("view").setAttribute("aria-label", `Picture of ${environment.id}`);
-$("nothing").textContent = "No games yet: each is recorded as you play.";
 const where = element("span", `recording into ${settings.folder}`, { className: "where", title: `recording into ${settings.folder}` });
 document.querySelector("footer").append(where);
 const help = keyHelp();
@@ -109,8 +107,6 @@ const bits = Object.fromEntries(environment.keys.map((key, index) => [nameIn(key
 const keyboard = new Keyboard(window, bits);
 const light = coach && new Light("M");
 const view = new View(null);
-const list = new List({ discard });
-let games = [];
 let game = new Pictures(0, coach && new Control(0));
 let starting = false; // until the first picture of the game, or that of an earlier state, is there
 let ended = null; // the last game's result, as the recorder reported it
@@ -138,37 +134,17 @@ function onPicture(data) {
   if (new Float32Array(data, 0, 1)[0] === game.number) game.receive(data);
 }
 
-async function onMessage(message) {
+function onMessage(message) {
   if (message.type === "ended" && message.game === game.number) {
     if (game.live) game.live.over = true;
-    await refresh();
-    if (message.game !== game.number) return; // gone back, or begun anew, while the list was loaded
     ended = message;
     over();
-  } else if (message.type === "discarded") {
-    await refresh();
-    if (ended?.name !== message.name) return;
+  } else if (message.type === "discarded" && ended?.name === message.name) {
     ended = { ...ended, name: null, discarded: true };
-    if (state() === "over") over();
+    over();
   } else if (message.type === "not discarded") {
     view.toast(`It stays in the dataset: ${message.reason}.`);
   }
-}
-
-// Loads the list; where that fails, the one that was loaded before stays.
-async function refresh() {
-  try {
-    const found = (await (await fetch("games.json")).json()).games;
-    games = found.reverse().map(({ name, total, steps, outcome, created, player }) => ({
-      file: name, name: player, number: numberOf(name), total, day: dayOf(Date.parse(created)),
-      about: `${player}: return ${total.toFixed(1)} in ${steps} steps, ${outcome}`,
-    }));
-  } catch (error) {
-    console.warn("the list of games cannot be loaded", error);
-  }
-  const best = games.reduce((one, other) => (one && one.total >= other.total ? one : other), null);
-  list.show({ own: games, guests: [], builtin: [], board: [], best, chosen: null });
-  view.write("best", best ? `best return ${best.total.toFixed(1)}` : "");
 }
 
 // --- games ---
@@ -192,7 +168,6 @@ function prepare() {
 
 function begin() {
   if (!connection.open) return;
-  list.toggle(false);
   if (state() !== "ready") request("start");
   play();
 }
@@ -216,11 +191,11 @@ function over() {
   const title = `${problem || (outcome === "terminated" ? "Game over" : "Time is up")}: return ${total.toFixed(1)} in ${steps} steps`;
   const choices = [[name ? "Keep and play again (R)" : "Play again (R)", begin, true]];
   if (coach && !discarded) choices.push(["Go back (Backspace)", goBack]);
-  if (name) choices.push(["Discard (X)", () => discard({ file: name })]);
+  if (name) choices.push(["Discard (X)", discard]);
   card(title, name ? `Recorded as game ${numberOf(name)}.` : discarded ? "Discarded." : "Not recorded.", choices);
 }
 
-function discard({ file }) { connection.send({ type: "discard", name: file }); }
+function discard() { if (ended.name) connection.send({ type: "discard", name: ended.name }); }
 
 function pause() {
   if (state() !== "playing" || !game.live || game.live.over) return;
@@ -237,17 +212,8 @@ const coaching = coach && {
 bind(keyboard, {
   start: begin,
   restart: begin,
-  pause() {
-    if (list.open) list.toggle(false);
-    else if (state() === "paused") view.state("playing");
-    else pause();
-  },
-  list() {
-    pause();
-    refresh(); // going back has left games, too
-    list.toggle(!list.open);
-  },
-  discard: () => { if (ended.name) discard({ file: ended.name }); },
+  pause: () => { if (state() === "paused") view.state("playing"); else pause(); },
+  discard,
   open() {}, // files are none of an environment's
   ...coaching,
 }, LETTERS);
@@ -264,4 +230,3 @@ requestAnimationFrame(function frame(now) {
   if (light) light.show(game.control);
   game.draw();
 });
-await refresh();

@@ -20,8 +20,6 @@ export class Outbox {
   constructor(connection, dataset) {
     Object.assign(this, { connection, dataset });
     this.sent = new Map(); // what is said of a game with its frames, and the number of those that were sent, by game
-    this.queue = []; // games to send again, one at a time, as [game, its digest]
-    this.current = null; // the one that was sent and not answered
   }
 
   // Begins a game; returns its twelve digits. place: of a line of a coached game, whose decisions come with its frames.
@@ -61,17 +59,12 @@ export class Outbox {
 
   recorded(game) {
     forget(PLACE + game);
-    this.answered(game);
+    this.sent.delete(game);
   }
 
   refused(game, reason) {
     this.note(game, { reason });
-    this.answered(game);
-  }
-
-  answered(game) {
     this.sent.delete(game);
-    if (game === this.current) this.next();
   }
 
   // Sends all games again, after a connection was made. close(entry): the digest of a game that a page left unended.
@@ -79,24 +72,16 @@ export class Outbox {
   async resend(close, running) {
     const alive = await openPages(); // meanwhile a game may begin or end
     const waiting = new Set();
-    Object.assign(this, { queue: [], current: null });
     for (const [game, entry] of kept().filter(([, { reason }]) => !reason)) {
-      if (entry.dataset !== this.dataset) waiting.add(entry.dataset);
-      else if (game === running()) this.announce(game, entry);
-      else if (entry.page === page || !alive.has(entry.page)) this.queue.push([game, entry.sha256 ?? close(entry)]);
+      if (entry.dataset !== this.dataset) {
+        waiting.add(entry.dataset);
+      } else if (game === running()) {
+        this.announce(game, entry);
+      } else if (entry.page === page || !alive.has(entry.page)) {
+        this.announce(game, entry);
+        this.send(game, entry, entry.sha256 ?? close(entry));
+      }
     }
-    this.next();
     return [...waiting];
-  }
-
-  // Sends the next game, unless none waits.
-  next() {
-    const [game, sha256] = this.queue.shift() ?? [null];
-    this.current = game;
-    if (game === null) return;
-    const entry = read(PLACE + game, null);
-    if (!areKeys(entry?.frames)) return this.next(); // another page has sent it
-    this.announce(game, entry);
-    this.send(game, entry, sha256);
   }
 }

@@ -35,15 +35,10 @@ export async function begunMeanwhile() {
   return { sent: sent.map(([, ...part]) => part), noted };
 }
 
-// What is sent of the games kept, before each answer: [type, game] of the answers, in order.
+// What is sent of the games kept, and what is kept after the answers, [type, game] of each.
 export async function answered(module, games, answers) {
   const { outbox, sent } = opened(games);
   const waiting = await outbox.resend(close, () => null);
-  const steps = [sent.splice(0)];
-  for (const [type, game] of answers) {
-    if (type === "refused") outbox.refused(game, "why");
-    else outbox.recorded(game);
-    steps.push(sent.splice(0));
-  }
-  return { steps, waiting, names: names(), reasons: kept().map(([game, { reason }]) => [game, reason]) };
+  for (const [type, game] of answers) outbox[type](game, "why");
+  return { sent, waiting, names: names(), reasons: kept().map(([game, { reason }]) => [game, reason]) };
 }

@@ -84,36 +84,6 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
 
 
 @pytest.mark.slow
-def test_backspace_counts_at_the_start_with_a_key_down_and_after_the_end(
-    open_page: Callable[..., RecordingPage],
-) -> None:
-    page = open_page(*CHAMPION[:2], "source.back=10", "source.max_idle_frames=0")
-    page.press(ENTER)
-    page.wait("playing")
-    page.press(BACKSPACE)
-    page.wait_for("waiting")
-    assert (page.text("metres"), page.seconds()) == ("0.0 m", 0)
-    page.keys().key_down("q").perform()
-    page.wait_until(lambda: page.seconds() > 0.5, "going on")
-    page.press(BACKSPACE)  # with a key down, as when the runner falls
-    page.wait_for("waiting")
-    time.sleep(0.5)
-    assert (page.who(), page.seconds()) == ("waiting", 0)
-    page.keys().key_up("q").perform()
-    page.keys().key_down("q").key_down("p").perform()
-    page.wait("over")
-    page.keys().key_up("q").key_up("p").perform()
-    page.wait_until(lambda: "ecorded as game" in page.text("detail"), "recorded")
-    count = len(page.recorded())
-    page.press("x")
-    page.wait_until(lambda: len(page.recorded()) == count - 1, "discarded")
-    page.press(BACKSPACE)  # not in a game that was discarded
-    time.sleep(0.2)
-    assert page.state == "over"
-    page.require_quiet()
-
-
-@pytest.mark.slow
 def test_a_policy_is_corrected_by_touch_alone(phone: Any, open_page: Callable[..., RecordingPage]) -> None:
     page = open_page(*CHAMPION, into=phone)
 

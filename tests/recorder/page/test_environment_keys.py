@@ -79,7 +79,7 @@ def test_an_action_is_given_as_the_environment_takes_it_or_by_its_name(space: An
         (spaces.MultiBinary(2), {"a": [0, 2]}, r"a is \[0, 2\], expected an action of MultiBinary\(2\)"),
         (spaces.MultiBinary(2), {"a": True}, "a is true, expected"),
         (spaces.Discrete(2), {"ab": 1}, "source.actions: ab is no key; expected a character or one of ArrowLeft"),
-        (spaces.Discrete(2), {"l": 1}, "l is a key of the page itself"),
+        (spaces.Discrete(2), {"m": 1}, "m is a key of the page itself"),
         (spaces.Discrete(2), dict.fromkeys("0123456789abcdefg", 0), "17 keys"),
         (spaces.Discrete(11), {}, "has 11 actions and does not name their keys"),
         (5, {}, "get_keys_to_action gives 5, expected actions by their keys"),

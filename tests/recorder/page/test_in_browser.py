@@ -121,17 +121,6 @@ def test_on_a_narrow_window_the_recorders_line_covers_no_button_of_the_card(page
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.mark.slow
-def test_a_recorder_that_hangs_for_a_while_records_what_came_meanwhile(page: RecordingPage) -> None:
-    page.recorder.send_signal(signal.SIGSTOP)
-    page.run()
-    page.stumble()
-    assert page.text("detail").endswith("Being recorded …")
-    page.recorder.send_signal(signal.SIGCONT)
-    page.wait_until(lambda: "recorded as game" in page.text("detail").lower(), "recorded")
-    assert page.wait_for_games(1)[0].outcome == "fell"
-
-
 def test_a_game_that_was_refused_stays_in_the_list_with_its_reason(page: RecordingPage, game_of: Any) -> None:
     why, game = "player: string should have at most 100 characters", game_of([0] * 5 + [1] * 6 + [9] * 12)
     entry = {

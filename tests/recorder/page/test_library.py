@@ -4,10 +4,8 @@ import errno
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from qwop.datasets import embedded_dataset, open_dataset
-from qwop.datasets.arrays import write_episode
 from qwop.datasets.from_keys import qwop_info, replay_episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
@@ -63,13 +61,6 @@ def test_the_best_game_is_listed_however_old_it_is(tmp_path: Path) -> None:
         assert names(library) == names(Library(tmp_path)) == [newest, name]
         library.discard(name)
     assert record(tmp_path, LONG) == names(library)
-
-
-@pytest.mark.usefixtures("short_list")
-def test_games_of_other_environments_are_ranked_by_their_return(tmp_path: Path) -> None:
-    for rewards in ([1.0, 0.5], [-1.0, 4.0], [2.0, 0.0]):
-        write_episode(tmp_path, np.zeros((3, 4)), [0, 1], rewards, environment="CartPole-v1")
-    assert [game["total"] for game in Library(tmp_path).entries()] == [2.0, 3.0]
 
 
 def test_a_game_that_began_elsewhere_is_replayed_and_listed_from_its_own_start(tmp_path: Path) -> None:

@@ -79,14 +79,6 @@ def test_frames_may_come_twice_and_the_same_keys_may_be_another_game(recorder: A
     assert games[0].source == "page at 0.5 times the pace"
 
 
-def test_a_game_that_is_sent_to_the_next_recorder_too_is_recorded_once(
-    make_recorder: Callable[..., Any], game_of: GameOf
-) -> None:
-    names = [make_recorder().send(game_of(KEYS))["name"] for _ in range(2)]
-    assert names[0] == names[1]
-    assert only_game(make_recorder().folder).keys_of_frames.tolist() == KEYS
-
-
 def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any, game_of: GameOf) -> None:
     game = game_of(KEYS)
     with recorder.page() as page:
@@ -96,17 +88,6 @@ def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any, 
     assert recorder.send(game)["name"].startswith("episode-000001-")  # the page comes back, and plays it to its end
     assert only_game(recorder.folder).keys_of_frames.tolist() == KEYS
     assert len([*recorder.folder.glob("aside/episode-*-discarded.aside")]) == 1  # nothing recorded is deleted
-
-
-def test_a_game_under_way_is_kept_when_the_recorder_stops(recorder: Any, game_of: GameOf) -> None:
-    game = game_of(KEYS)
-    with recorder.page() as page:
-        page.send(game.part())
-        page.send(game_of([0] * 9, 2).part())  # nothing played
-        with pytest.raises(TimeoutError):
-            page.recv(timeout=0.2)
-        recorder.stop()
-    assert only_game(recorder.folder).keys_of_frames.tolist() == KEYS
 
 
 def test_the_copy_of_a_killed_recorder_is_recorded_and_replaced_by_the_whole_game(
