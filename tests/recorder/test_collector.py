@@ -11,25 +11,25 @@ from gymnasium import spaces
 from qwop import BadInput, Collector, Episode, open_dataset
 from qwop.envs.names import ACTION_KEYS
 
-from ..fakes import registered
-from .page.scripted import Scripted
+from ..fakes import Odd, registered
 
 TWO = (0.25, 0.75)
 
 
 SEEN = np.zeros(2, np.float32)
+ROW = spaces.Box(-np.inf, np.inf, (2,), np.float32)
 
 
-def reused(env: Scripted) -> dict[str, Any]:
-    """The observation is one array, whose numbers change; a game has three decisions."""
-    SEEN[:] = env.decisions
-    return {"observation": SEEN, "reward": float(env.decisions), "terminated": env.decisions == 3}
+def reused(decisions: int) -> Any:
+    """The observation is one array, whose numbers change."""
+    SEEN[:] = decisions
+    return SEEN
 
 
 @pytest.fixture
 def collector(tmp_path: Path) -> Iterator[Collector]:
     with (
-        registered(Scripted, script=reused, actions=spaces.Discrete(2, start=3)) as id,
+        registered(Odd, observations=ROW, see=reused, pay=float, actions=spaces.Discrete(2, start=3)) as id,
         Collector(gymnasium.make(id), tmp_path / "data", player="ada") as collector,
     ):
         yield collector
@@ -113,7 +113,7 @@ def test_settings_belong_to_the_dataset(tmp_path: Path) -> None:
 
 def test_an_environment_without_an_id_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"the environment has no id; register it, and make it by gymnasium\.make"):
-        Collector(Scripted(), tmp_path)
+        Collector(Odd(), tmp_path)
 
 
 def test_games_of_qwop_can_be_cloned(tmp_path: Path) -> None:

@@ -1,52 +1,30 @@
-"""An environment and a page that do what a test says."""
+"""An environment and a page, for tests."""
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from PIL import Image
 from websockets.sync.client import ClientConnection
 
+from ...fakes import Odd
 
-class Scripted(gymnasium.Env[Any, Any]):
-    """Shows the number of the decision and gives a reward of 1, for ever.
 
-    script: changes of what it gives now, by `observation`, `reward` and `terminated`; it may raise. `decisions` is 0 in
-    a reset. shape: of its pictures.
-    """
+class Endless(Odd):
+    """Shows the number of the decision, [2], and a picture; a game never ends. See `Odd` for changes."""
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
-    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    shape: tuple[int, ...] = (8, 8, 3)
 
-    def __init__(
-        self, render_mode: str | None = None, actions: Any = None, shape: tuple[int, ...] = (8, 8, 3),
-        script: Callable[["Scripted"], dict[str, Any]] = lambda env: {},
-    ) -> None:  # fmt: skip
-        self.render_mode, self.action_space = render_mode, actions or spaces.Discrete(2)
-        self._script, self._shape = script, shape
-        self.games = self.decisions = 0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.games, self.decisions = self.games + 1, 0
-        return self._now()["observation"], {}
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        self.decisions += 1
-        now = self._now()
-        return now["observation"], now["reward"], now["terminated"], False, {}
+    def __init__(self, **changes: Any) -> None:
+        observations = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+        usual = {"observations": observations, "see": lambda n: np.full(2, n, np.float32), "length": 10**9}
+        super().__init__(**usual | changes)
 
     def render(self) -> Any:
-        return np.arange(np.prod(self._shape), dtype=np.uint8).reshape(self._shape)
-
-    def _now(self) -> dict[str, Any]:
-        observation = np.full(2, self.decisions, np.float32)
-        return {"observation": observation, "reward": 1.0, "terminated": False} | self._script(self)
+        return np.arange(np.prod(self.shape), dtype=np.uint8).reshape(self.shape)
 
 
 class Page:
@@ -60,15 +38,26 @@ class Page:
         """Send a message, and take the answers until none comes."""
         self.number += kind in ("start", "back")
         self.connection.send(json.dumps({"type": kind, "game": self.number, **more}))
+        self.take(60)  # the picture
         with suppress(TimeoutError):
             while True:
-                answer = self.connection.recv(timeout=0.3)
-                if isinstance(answer, bytes):
-                    header, self.image = np.frombuffer(answer[:12], "<f4"), answer[12:]
-                    assert header[0] == self.number
-                    self.frame, self.total = int(header[1]), float(header[2])
-                elif (message := json.loads(answer))["type"] == "ended":
-                    self.ended = message
+                self.take(0.3)
+
+    def take(self, timeout: float) -> None:
+        answer = self.connection.recv(timeout)
+        if isinstance(answer, bytes):
+            header, self.image = np.frombuffer(answer[:12], "<f4"), answer[12:]
+            assert header[0] == self.number
+            self.frame, self.total = int(header[1]), float(header[2])
+        elif (message := json.loads(answer))["type"] == "ended":
+            self.ended = message
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Of a game that ends, once it is written."""
+        while self.ended is None:
+            self.take(60)
+        return self.ended
 
     def keys(self, *held: int) -> None:
         self.send("keys", keys=held)

@@ -6,12 +6,14 @@ import re
 import socket
 import threading
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from PIL import Image
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.differences import differences_of_branch
@@ -33,7 +35,7 @@ from qwop.recorder.source import Identity
 from websockets.exceptions import ConnectionClosed
 
 from ...fakes import dataset_of, registered, untrained
-from .scripted import Page, Scripted
+from .scripted import Endless, Page
 
 LEFT, RIGHT = 1, 2  # bits, in the order of the environment's keys
 CARTPOLE = EnvironmentSpec("CartPole-v1")
@@ -60,11 +62,10 @@ def test_a_game_is_shown_in_pictures_and_recorded_so_that_its_seed_and_actions_p
         page.send("start")
         assert (page.picture.shape, page.frame, page.total) == ((400, 600, 3), 0, 0)
         page.keys(*[RIGHT] * 40)
-        assert page.ended is not None
+        assert (page.result["name"][:14], page.result["outcome"]) == ("episode-000000", "terminated")
         episode = open_dataset(cartpole.folder)[0]
-        assert (page.ended["name"][:14], page.ended["outcome"]) == ("episode-000000", "terminated")
-        assert page.frame == page.ended["steps"] == len(episode) < 40
-        assert page.total == page.ended["total"] == episode.rewards.sum()
+        assert page.frame == page.result["steps"] == len(episode) < 40
+        assert page.total == page.result["total"] == episode.rewards.sum()
     assert (episode.player, episode.source, episode.keys, episode.mu) == ("me", "page", None, "smoothed(0.05)")
     np.testing.assert_allclose(episode.behaviour_probabilities[0], [0.025, 0.975])
     env = gymnasium.make("CartPole-v1", render_mode="rgb_array")
@@ -99,39 +100,35 @@ def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated
     assert all(episode.truncated and episode.outcome == "truncated" for episode in episodes)
 
 
-def test_the_page_has_its_files_and_a_second_one_is_refused(cartpole: Any) -> None:
-    html = cartpole.get("")[1]
-    assert b'src="environment.js"' in html
-    for name in re.findall(rb'(?:href|src)="([\w.]+)"', html):
-        assert cartpole.get(name.decode())[0] == 200, name
+def test_a_second_page_is_refused(cartpole: Any) -> None:
     with cartpole.page() as connection:
         Page(connection).send("start")
         with cartpole.page() as second, pytest.raises(ConnectionClosed, match="1013"):
             second.recv(timeout=10)
 
 
-def at_four(**changes: Any) -> Callable[[Scripted], dict[str, Any]]:
-    return lambda env: changes if env.decisions == 4 else {}
-
-
-def broken(env: Scripted) -> dict[str, Any]:
+def broken(decisions: int) -> Any:
     raise RuntimeError("of the environment")
 
 
+def at_four(observation: Any) -> dict[str, Any]:
+    return {"see": lambda n: observation if n == 4 else np.full(2, n, np.float32)}
+
+
 @pytest.mark.parametrize(
-    ("script", "message"),
+    ("changes", "message"),
     [
         (
-            at_four(observation=np.array([1, np.inf], np.float32)),
+            at_four(np.array([1, np.inf], np.float32)),
             r"after decision 4 of a game, its observation\[1\] is inf",
         ),
-        (at_four(observation=np.zeros(3, np.float32)), r"its observation is float32 \[3\], expected float32 \[2\]"),
-        (at_four(reward="much"), "its reward is much, expected a finite number"),
-        (lambda env: broken(env) if env.decisions == 4 else {}, "of the environment"),
+        (at_four(np.zeros(3, np.float32)), r"its observation is float32 \[3\], expected float32 \[2\]"),
+        ({"pay": lambda n: "much" if n == 4 else 1.0}, "its reward is much, expected a finite number"),
+        ({"pay": lambda n: broken(n) if n == 4 else 1.0}, "of the environment"),
     ],
 )
-def test_a_game_whose_environment_fails_is_kept_up_to_then(script: Any, message: str) -> None:
-    env = CheckedEnvironment(Scripted("rgb_array", script=script), "Any-v0()")
+def test_a_game_whose_environment_fails_is_kept_up_to_then(changes: Any, message: str) -> None:
+    env = CheckedEnvironment(Endless(**changes), "Any-v0()")
     lines: list[str] = []
     game = EnvironmentGame(env, number_of, INFO, "me", 0.05, lines.append)
     game.advance([1] * 9)
@@ -145,31 +142,30 @@ def test_a_game_whose_environment_fails_is_kept_up_to_then(script: Any, message:
     assert re.search(message, line)
 
 
-@pytest.mark.parametrize("shape", [(8, 8), (8, 8, 1)])
-def test_grey_pictures_are_shown(shape: tuple[int, ...], make_recorder: Callable[..., Any]) -> None:
-    with registered(Scripted, shape=shape) as id:
-        recorder = make_recorder(settings_of(id))
-        with recorder.page() as connection:
-            page = Page(connection)
-            page.send("start")
-    np.testing.assert_array_equal(page.picture, np.arange(64).reshape(8, 8))
+def test_grey_pictures_are_shown() -> None:
+    env = Endless()
+    for env.shape in ((8, 8), (8, 8, 1)):
+        game = EnvironmentGame(env, number_of, INFO, "me", 0.05)
+        np.testing.assert_array_equal(Image.open(BytesIO(game.picture())), np.arange(64).reshape(8, 8))
 
 
 def test_an_environment_that_cannot_be_reset_is_told_in_the_terminal(
     make_recorder: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def closing(env: Scripted) -> dict[str, Any]:
-        if env.games > 3:  # the first by the recorder
-            raise RuntimeError("モーター" * 30)
-        return {}
+    games = itertools.count()
 
-    with registered(Scripted, script=closing) as id, make_recorder(settings_of(id)).page() as connection:
+    def closing(decisions: int) -> Any:
+        if next(games) > 2:  # the first by the recorder
+            raise RuntimeError("モーター" * 30)
+        return np.zeros(2, np.float32)
+
+    with registered(Endless, see=closing) as id, make_recorder(settings_of(id)).page() as connection:
         page = Page(connection)
         page.send("start")
         page.send("start")
-        with pytest.raises(ConnectionClosed, match=r"environment Scripted-v0.*its reset failed"):
+        with pytest.raises(ConnectionClosed, match=r"environment Endless-v0.*its reset failed"):
             page.send("start")
-    assert "environment Scripted-v0(): its reset failed (RuntimeError: モーター" in capsys.readouterr().out
+    assert "environment Endless-v0(): its reset failed (RuntimeError: モーター" in capsys.readouterr().out
 
 
 def number_of(held: int) -> int | None:
@@ -269,20 +265,20 @@ def test_a_policy_of_qwop_that_sees_pictures_is_corrected_with_every_key_recorde
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda env: {"observation": np.ones(2, np.float32)}, "another game"),
-        (lambda env: {"terminated": env.decisions == 2}, "another game"),
-        (broken, "of the env"),
+        ({"see": lambda n: np.ones(2, np.float32)}, "another game"),
+        ({"length": 2}, "another game"),
+        ({"see": broken}, "of the env"),
     ],
 )
 def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: Any, why: str) -> None:
     policy = Policy(ActorCritic(ObservationSpec((2,)), 2, (16,)), CARTPOLE, ObservationSpec((2,)))
     reports: list[str] = []
-    scripts: list[Any] = [lambda env: {}]
-    game = coached(Scripted(script=lambda env: scripts[-1](env)), policy, back=3, report=reports.append)
+    env = Endless()
+    game = coached(env, policy, back=3, report=reports.append)
     play(game, ACTS, ACTS, 1, 2, ACTS, ACTS)
     before = game.so_far()
     assert before is not None
-    scripts.append(change)
+    vars(env).update(change)
     assert game.go_back() is None
     assert why in game.result()["problem"]
     assert why in reports[0]
@@ -327,12 +323,11 @@ def test_one_goes_back_from_the_end_and_a_game_that_was_discarded_leaves_no_copy
         page = Page(connection)
         page.send("start")
         page.keys(*[1] * 30)
-        assert page.ended is not None
-        total = page.total
+        name, total = page.result["name"], page.total
         page.send("back")
         assert page.total < total
         page.keys(NOBODY, *[1] * 30)
-        connection.send(json.dumps({"type": "discard", "name": page.ended["name"]}))
+        connection.send(json.dumps({"type": "discard", "name": name}))
         assert json.loads(connection.recv(timeout=10))["type"] == "discarded"
         # A killed recorder's successor would record it again.
         assert not [*recording.folder.rglob("*.partial")]

@@ -11,13 +11,13 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.recorder.page.environment_keys import MOST_HELP, KeyMap, key_map
 
 from ...fakes import registered
-from .scripted import Scripted
+from .scripted import Endless
 
 KEYS = KeyMap({frozenset(["a"]): 1, frozenset(["a", "b"]): 2, frozenset(["c"]): 3}, default=0)
 
 
 def keys_of(space: Any, given: Any = {}) -> KeyMap:  # noqa: B006
-    with registered(Scripted, actions=space) as id:
+    with registered(Endless, actions=space) as id:
         env = EnvironmentSpec(id).make(render_mode="rgb_array")
     return key_map(env, given)
 
@@ -94,7 +94,7 @@ def test_actions_and_keys_that_are_none_are_refused(
 ) -> None:
     """space: or the keys that the environment names."""
     if not isinstance(space, spaces.Space):
-        monkeypatch.setattr(Scripted, "get_keys_to_action", lambda env, own=space: own, raising=False)
+        monkeypatch.setattr(Endless, "get_keys_to_action", lambda env, own=space: own, raising=False)
         space = None
     with pytest.raises(BadInput, match=message):
         keys_of(space, given)
