@@ -17,9 +17,6 @@ from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.summary import STATS_COLUMNS, stats_of
 from ...envs.pictures.video import seconds_from_first_key
 
-LISTED = 200
-"""Number of games listed of each collection, the newest ones; an older one that is better than these is listed, too."""
-
 
 class Library:
     """Collections of games: `own` is the dataset being recorded; the others are datasets to race against. Each file is
@@ -31,8 +28,7 @@ class Library:
         self._entries: dict[Path, dict[str, Any] | None] = {}
 
     def entries(self) -> list[dict[str, Any]]:
-        """The newest games of each collection and its best, as the page expects them: own ones first, and the newest
-        first in each.
+        """All games as the page expects them: own ones first, and the newest first in each collection.
 
         An entry has collection, name, player, created, outcome, metres and seconds.
         """
@@ -46,9 +42,7 @@ class Library:
                 with suppress(BadInput):  # discarded meanwhile, or damaged
                     if path not in self._entries:
                         self._entries[path] = _read_entry(collection, path, dataset.info)
-            games = [entry for path in reversed(dataset.files) if (entry := self._entries.get(path)) is not None]
-            best = max(games, key=rank_of, default=None)
-            entries += games[:LISTED] if best is None or best in games[:LISTED] else [*games[:LISTED], best]
+            entries += [entry for path in reversed(dataset.files) if (entry := self._entries.get(path)) is not None]
         return entries
 
     def game(self, collection: str, name: str) -> Episode:
@@ -72,13 +66,6 @@ class Library:
         except OSError as error:
             return {"type": "not discarded", "name": name, "reason": (error.strerror or "unknown").lower()}
         return {"type": "discarded", "name": name}
-
-
-def rank_of(entry: Mapping[str, Any]) -> tuple[float, ...]:
-    """Sort key of an entry, greater is better: the finished ones by their time from the first key, then
-    the others by distance."""
-    finished = entry["outcome"] == "finished"
-    return (finished, -entry["seconds"] if finished else 0.0, entry["metres"])
 
 
 def _path_of(folder: Path, name: str) -> Path:

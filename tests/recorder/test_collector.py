@@ -77,11 +77,8 @@ def test_a_game_that_is_left_is_recorded_as_truncated(collector: Collector) -> N
 
 
 def test_a_game_is_kept_up_to_the_first_number_that_cannot_be_stored(tmp_path: Path) -> None:
-    def script(env: Scripted) -> dict[str, Any]:
-        reward = {2: np.ma.masked, 3: np.nan}.get(env.decisions, 1.0)
-        return {"observation": np.zeros(2, np.float32), "reward": reward, "terminated": env.decisions == 4}
-
-    with registered(Scripted, script=script, actions=spaces.Discrete(2)) as id:
+    rewards = {2: np.ma.masked, 3: np.nan}
+    with registered(Odd, pay=lambda n: rewards.get(n, 1.0), length=4) as id:
         collector = Collector(gymnasium.make(id, disable_env_checker=True), tmp_path)
         collector.reset(seed=7)
         for decision in range(3):

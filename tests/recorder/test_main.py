@@ -41,16 +41,6 @@ def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_policy(path, untrained(EnvironmentSpec("CartPole-v1")))
 
 
-def test_an_import_ends_with_the_summary_of_the_dataset(
-    demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    record("source=import", f"source.files=[{demo}]", "source.player=me", f"dataset={tmp_path / 'dataset'}")
-    out = capsys.readouterr().out
-    assert "demo.npz: a decision lasts 3.50 game frames" in out
-    assert out.index("a decision lasts") < out.index("fell 3")
-    assert [episode.player for episode in open_dataset(tmp_path / "dataset")] == ["me"] * 3
-
-
 def test_the_configuration_of_every_recording_is_kept(cartpole: Path, tmp_path: Path) -> None:
     for episodes in (2, 3):
         words = ("source=policy", f"source.policy={cartpole}", f"source.episodes={episodes}")

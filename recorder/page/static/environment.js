@@ -13,7 +13,6 @@ const HEADER = 3; // numbers before a picture
 const [POLICY_ACTS, NOBODY] = [-1, -2]; // frames in which the person holds no keys, as the recorder has them
 const LETTERS = { r: "restart", escape: "pause", backspace: "back", t: "handOver", m: "slow" };
 const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Space: "␣", Enter: "⏎", Shift: "⇧" };
-const MOST_LARGE = 4; // buttons on either side
 
 const settings = JSON.parse(document.querySelector("meta[name=recorder]").content);
 const { environment, coach } = settings;
@@ -22,20 +21,6 @@ const { environment, coach } = settings;
 const nameIn = (key) => (key === "Space" ? " " : key.toLowerCase());
 
 const labelOf = (key) => GLYPHS[key] ?? key.toUpperCase();
-
-// A button for each key, half of them under each thumb.
-function showButtons() {
-  const sides = [...document.querySelectorAll(".keys")];
-  const half = Math.ceil(environment.keys.length / sides.length);
-  sides.forEach((side, number) => {
-    side.classList.toggle("many", half > MOST_LARGE);
-    side.replaceChildren(...environment.keys.slice(number * half, (number + 1) * half).map((key) => {
-      const cap = element("button", labelOf(key), { tabIndex: -1, ariaLabel: key });
-      cap.dataset.key = nameIn(key);
-      return cap;
-    }));
-  });
-}
 
 // The keys and what they do, as a list.
 function keyHelp() {
@@ -94,7 +79,6 @@ class Pictures {
   }
 }
 
-showButtons();
 document.body.classList.add("pictures");
 document.title = `${environment.id}: play and record`;
 $("view").setAttribute("aria-label", `Picture of ${environment.id}`);
@@ -226,7 +210,6 @@ requestAnimationFrame(function frame(now) {
     starting = false;
   }
   if (state() !== "paused") game.live?.tick(now);
-  for (const cap of view.caps) cap.classList.toggle("down", Boolean(keyboard.mask & bits[cap.dataset.key]));
   if (light) light.show(game.control);
   game.draw();
 });

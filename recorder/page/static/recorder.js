@@ -11,6 +11,12 @@ import { bestOf, better } from "./splits.js";
 
 const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
+const LISTED = 200; // games of each collection in the list: the newest, and the best
+
+function listed(games) {
+  const best = bestOf(games);
+  return games.filter((game, index) => game === best || index >= games.length - LISTED);
+}
 
 // changed(): called when your list has changed.
 export async function open(module, view, changed) {
@@ -88,14 +94,14 @@ class RecordedGames {
       seconds: game.seconds, day: dayOf(Date.parse(game.created)),
     });
     const pending = this.list.filter(({ file }) => !file);
-    const listed = new Set(pending.map(({ id }) => id));
-    const refused = kept().filter(([id, { reason }]) => reason && !listed.has(id)).map(([id, { frames, player, begun, reason }]) => ({
+    const ids = new Set(pending.map(({ id }) => id));
+    const refused = kept().filter(([id, { reason }]) => reason && !ids.has(id)).map(([id, { frames, player, begun, reason }]) => ({
       ...play(this.module, frames), id, name: shortName(String(player)) || UNNAMED, day: dayOf(begun), collection: "own", problem: reason,
     }));
-    const own = entries.filter(({ collection }) => collection === "own");
+    const own = listed(entries.filter(({ collection }) => collection === "own"));
     for (const entry of own) entry.number = numberOf(entry.file);
     this.list = [...own, ...refused, ...pending];
-    this.others = entries.filter(({ collection }) => collection !== "own");
+    this.others = listed(entries.filter(({ collection }) => collection !== "own"));
   }
 
   // Fetches what playing an entry back takes.

@@ -140,20 +140,6 @@ def test_a_game_of_another_environment_is_in_the_dataset(open_page: Callable[...
     assert "terminated 1" in page.stop()
 
 
-def test_a_game_is_played_by_touch_alone(phone: Any, open_page: Callable[..., RecordingPage]) -> None:
-    page = open_page(*environment("CartPole-v1"), into=phone)
-    touch(phone, "#choices .main")
-    lift(phone)
-    page.wait("playing")
-    touch(phone, '[data-key="arrowright"]')
-    page.wait("over")
-    lift(phone)
-    (episode,) = open_dataset(page.folder)
-    assert set(episode.actions.tolist()) == {1}
-    choices = [choice.text for choice in page.find("#choices button")]
-    assert choices == ["Keep and play again", "Discard"]  # no "(R)" and "(X)": a phone has no keys
-
-
 def test_a_policy_of_another_environment_is_corrected(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
     file = save_policy(tmp_path / "policy.safetensors", untrained(EnvironmentSpec("MountainCar-v0")))
     coached = (f"source.policy={file}", "source.release=0.2", "source.back=0.5", "source.fps=15")

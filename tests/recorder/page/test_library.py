@@ -5,14 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.from_keys import qwop_info, replay_episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.session import GameStart, Opening
 from qwop.policies.champion import keys_path
-from qwop.recorder.page.library import Library, rank_of
+from qwop.recorder.page.library import Library
 
 from ...fakes import dataset_of, game_of
 
@@ -30,13 +29,9 @@ def names(library: Library) -> list[str]:
     return [entry["name"] for entry in library.entries()]
 
 
-@pytest.fixture
-def short_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qwop.recorder.page.library.LISTED", 1)
-
-
 def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
-    record(tmp_path / "own", SHORT, FALL)
+    *_, damaged = record(tmp_path / "own", SHORT, FALL, LONG)
+    (tmp_path / "own" / "episodes" / f"{damaged}.parquet").write_bytes(b"damaged")
     record(tmp_path / "expert", LONG, player="expert")
     entries = Library(tmp_path / "own", {"embedded": tmp_path / "expert"}).entries()
     assert [(entry["collection"], entry["name"][:14]) for entry in entries] == [
@@ -50,19 +45,6 @@ def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
     assert expert["metres"] == pytest.approx(replay(LONG).events[-1, 0])
 
 
-@pytest.mark.usefixtures("short_list")
-def test_the_best_game_is_listed_however_old_it_is(tmp_path: Path) -> None:
-    champion = read_keys(keys_path("champion"))
-    slower = open_dataset(embedded_dataset())[2].keys_of_frames.tolist()  # and farther
-    _, best, second, farthest, damaged, newest = record(tmp_path, SHORT, champion.tolist(), slower, LONG, LONG, SHORT)
-    (tmp_path / "episodes" / f"{damaged}.parquet").write_bytes(b"damaged")
-    library = Library(tmp_path)
-    for name in (best, second, farthest):
-        assert names(library) == names(Library(tmp_path)) == [newest, name]
-        library.discard(name)
-    assert record(tmp_path, LONG) == names(library)
-
-
 def test_a_game_that_began_elsewhere_is_replayed_and_listed_from_its_own_start(tmp_path: Path) -> None:
     start = GameStart(opening=Opening(2), trigonometry="fdlibm")  # in which the same keys fall sooner
     game = game_of(read_keys(keys_path("champion")), INFO, start=start)
@@ -70,7 +52,7 @@ def test_a_game_that_began_elsewhere_is_replayed_and_listed_from_its_own_start(t
     library, played = Library(tmp_path), replay_episode(game)
     assert played.events[-1, 0] != replay(game.keys_of_frames).events[-1, 0]
     (entry,) = library.entries()
-    assert rank_of(entry) == (False, 0.0, pytest.approx(played.events[-1, 0]))
+    assert (entry["outcome"], entry["metres"]) == ("fell", pytest.approx(played.events[-1, 0]))
     assert library.game("own", name).start == start
 
 
