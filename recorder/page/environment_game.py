@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ...common.errors import BadInput, quoted
-from ...common.progress import plain_console
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.control import PERSON, POLICY, Branch, coached
 from ...datasets.exchange.imported import ImportDefaults, imported_episode
@@ -76,8 +75,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path, max_idle_f
             },
             "coach": coach and {"release": settings.release},
         }  # fmt: skip
-        report = plain_console().print
-        new_game = partial(EnvironmentGame, env, keys.action, info, settings.player, settings.epsilon, report, coach)
+        new_game = partial(EnvironmentGame, env, keys.action, info, settings.player, settings.epsilon, coach)
         session = partial(EnvironmentSession, new_game)
         server = RecorderServer(Library(folder), session, lambda: page, settings.port, {}, environment=True)
         opened.pop_all()
@@ -143,7 +141,7 @@ class EnvironmentGame:
     """A game from a reset with a seed of its own, which a person plays alone or takes over from a policy.
 
     A frame is a decision. Where `meant` gives no action, it is skipped: the game waits for the player. If the
-    environment fails, the game ends as truncated with the decision before, and `report` is called with the reason.
+    environment fails, the game ends as truncated with the decision before, and the page shows the reason.
 
     env: one that `EnvironmentSpec.make` made, which gives nothing but what an episode can hold, and that one game at a
     time plays. meant: the action of the keys that the person holds, given as bits. coach: None for a person alone.
@@ -157,11 +155,10 @@ class EnvironmentGame:
         info: DatasetInfo,
         player: str,
         epsilon: float,
-        report: Callable[[str], None] = lambda text: None,
         coach: Coach | None = None,
     ) -> None:
         self.env, self._meant, self._info = env, meant, info
-        self._player, self._epsilon, self._report, self._coach = player, epsilon, report, coach
+        self._player, self._epsilon, self._coach = player, epsilon, coach
         self._lock = threading.Lock()  # between the play and the copies of the game
         self.name = new_name()
         self.number: int | None = None
@@ -311,7 +308,6 @@ class EnvironmentGame:
     def _fail(self, error: Exception, so: str = "") -> None:
         """End the game because of its environment."""
         self.truncated, self._problem = True, (quoted(error, 300) or type(error).__name__) + so
-        self._report(f"{self._problem}; the game is kept up to the {len(self.actions)} decisions before")
 
     def _episode(self) -> Episode:
         """The game as far as it was played, with the player's probabilities smoothed by ε."""

@@ -64,18 +64,12 @@ class Pictures {
 
   draw() {
     const { picture } = this;
-    const canvas = $("view");
-    const ratio = window.devicePixelRatio || 1;
-    const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     view.write("metres", `return ${this.total.toFixed(1)}`);
-    if (!picture) return;
-    const scale = Math.min(width / picture.width, height / picture.height);
-    const [w, h] = [picture.width * scale, picture.height * scale];
-    const context = canvas.getContext("2d");
-    context.imageSmoothingEnabled = picture.width > SMALL;
-    context.clearRect(0, 0, width, height);
-    context.drawImage(picture, (width - w) / 2, (height - h) / 2, w, h);
+    if (!picture || picture === shown) return;
+    const canvas = Object.assign($("view"), { width: picture.width, height: picture.height });
+    canvas.classList.toggle("small", picture.width <= SMALL);
+    canvas.getContext("2d").drawImage(picture, 0, 0);
+    shown = picture;
   }
 }
 
@@ -92,6 +86,7 @@ const keyboard = new Keyboard(window, bits);
 const light = coach && new Light("M");
 const view = new View(null);
 let game = new Pictures(0, coach && new Control(0));
+let shown = null; // the picture on the page
 let starting = false; // until the first picture of the game, or that of an earlier state, is there
 let ended = null; // the last game's result, as the recorder reported it
 

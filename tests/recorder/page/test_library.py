@@ -5,12 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from qwop.datasets.from_keys import qwop_info, replay_episode
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
-from qwop.envs.qwop.keys_file import read_keys
-from qwop.envs.qwop.session import GameStart, Opening
-from qwop.policies.champion import keys_path
 from qwop.recorder.page.library import Library
 
 from ...fakes import dataset_of, game_of
@@ -43,17 +40,6 @@ def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
     assert (fall["outcome"], short["outcome"], expert["player"]) == ("fell", "stopped", "expert")
     assert short["seconds"] == pytest.approx(6 / 30)
     assert expert["metres"] == pytest.approx(replay(LONG).events[-1, 0])
-
-
-def test_a_game_that_began_elsewhere_is_replayed_and_listed_from_its_own_start(tmp_path: Path) -> None:
-    start = GameStart(opening=Opening(2), trigonometry="fdlibm")  # in which the same keys fall sooner
-    game = game_of(read_keys(keys_path("champion")), INFO, start=start)
-    name = DatasetWriter(tmp_path, INFO).write(game).stem
-    library, played = Library(tmp_path), replay_episode(game)
-    assert played.events[-1, 0] != replay(game.keys_of_frames).events[-1, 0]
-    (entry,) = library.entries()
-    assert (entry["outcome"], entry["metres"]) == ("fell", pytest.approx(played.events[-1, 0]))
-    assert library.game("own", name).start == start
 
 
 def test_a_discarded_game_is_set_aside_and_the_page_hears_if_it_cannot_be(
