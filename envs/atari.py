@@ -14,7 +14,7 @@ from ..common.errors import BadInput
 from ..common.settings import Settings, Share
 from .actions import number_below
 from .spec import Capabilities
-from .vector import Infos, OwnVectorEnv, Step, final_infos, require_count, reset_mask_of, seeds_of
+from .vector import Infos, OwnVectorEnv, Step, final_infos, in_step, require_count, reset_mask_of, seeds_of
 
 FRAMES_A_SECOND = 60
 """Frames a second of the console."""
@@ -268,20 +268,14 @@ class AtariVectorEnv(OwnVectorEnv):
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.uint8]:
         """Continue the games that `get_state` found under way, by playing them again: less than a minute. Returns the
-        observations.
-
-        All are stepped together, so those of fewer decisions begin later.
-        """
-        decisions = np.array([*map(len, state["actions"])])
-        longest = int(decisions.max())
-        actions = np.array([[0] * (longest - len(one)) + np.asarray(one).tolist() for one in state["actions"]])
+        observations."""
         observations, _ = self.reset(seed=0)
-        for decision in range(longest + 1):
-            if (new := decisions == longest - decision).any():
+        for new, running, actions in in_step(state["actions"]):
+            if new.any():
                 self._seeds[new] = np.asarray(state["seeds"])[new]
                 observations = self._begin(new, new)
-            if decision < longest:
-                observations = self.step(actions[:, decision])[0]
+            if running.any():
+                observations = self.step(actions)[0]
         return observations
 
     @property

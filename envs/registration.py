@@ -53,7 +53,7 @@ REGISTERED = {
         # The default reward pays 2 for each of about 990 units to the line; a landing may leave the torso behind it.
         reward_threshold=1950.0,
     ),
-    "QWOPRace-v1": _Registration(None, "qwop.envs.race.vector:QWOPRaceVectorEnv", "qwop.envs.race.task:RaceTask"),
+    "QWOPRace-v1": _Registration(None, "qwop.envs.race.vector:QWOPRaceVectorEnv", "qwop.envs.race.vector:RaceTask"),
     "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv"),
 }
 """Registered environments, by short name."""

@@ -81,6 +81,20 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
         return CheckedGames(lambda: spec.make(**more), num_envs)
 
 
+def in_step(commands: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]]:
+    """Order in which to play games again side by side, so that all make their last decision together.
+
+    For every step: the games that begin before it, those that make a decision in it, and the decisions, [n] each. In
+    the last step none is made.
+    """
+    lengths = np.array([len(one) for one in commands])
+    longest = int(lengths.max())
+    padded = np.array([[*[0] * (longest - len(one)), *one] for one in commands], dtype=np.int64)
+    begins, nothing = longest - lengths, np.zeros((len(lengths), 1), dtype=np.int64)
+    steps = enumerate(np.hstack([padded, nothing]).T)
+    return [(begins == step, (begins <= step) & (step < longest), decisions) for step, decisions in steps]
+
+
 def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
     """Return the infos with Gymnasium's mask for each."""
     return {**infos, **{f"_{name}": mask for name in infos}}

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_map_only
 
 from ..common.errors import BadInput, quoted
 from ..common.settings import Settings
-from ..envs.race.task import RaceTask
+from ..envs.race.vector import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
 from ..finetune.agents.agent import LiveLearner

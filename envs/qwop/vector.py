@@ -16,7 +16,7 @@ from ...common.cores import cores
 from ..engine import batch, native, workspace
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
-from ..vector import Infos, OwnVectorEnv, Step, final_infos, masked, require_count, reset_mask_of, seeds_of
+from ..vector import Infos, OwnVectorEnv, Step, final_infos, in_step, masked, require_count, reset_mask_of, seeds_of
 from .base import RENDER_MODES, idle_frames_of, require_render_mode
 from .task import FRAMES_A_SECOND, GameArrays, QWOPTask, infos_of
 
@@ -74,20 +74,6 @@ class CompiledVectorEnv(OwnVectorEnv):
         """Forget the decisions of the games where `mask`, bool [n], is true."""
         for row in np.flatnonzero(mask):
             self._commands[row].clear()
-
-
-def in_step(commands: Sequence[NDArray[np.uint8]]) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]]:
-    """Order in which to play games again side by side, so that all make their last decision together.
-
-    For every step: the games that begin before it, those that make a decision in it, and the decisions, [n] each. In
-    the last step none is made.
-    """
-    lengths = np.array([len(one) for one in commands])
-    longest = int(lengths.max())
-    padded = np.array([[*[0] * (longest - len(one)), *one] for one in commands], dtype=np.int64)
-    begins, nothing = longest - lengths, np.zeros((len(lengths), 1), dtype=np.int64)
-    steps = enumerate(np.hstack([padded, nothing]).T)
-    return [(begins == step, (begins <= step) & (step < longest), decisions) for step, decisions in steps]
 
 
 class QWOPVectorEnv(CompiledVectorEnv):

@@ -1,28 +1,79 @@
 """Races as a compiled batch: a Gymnasium vector environment whose environments are runners."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import gymnasium
 import numpy as np
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
+from pydantic import Field
 
 from ...common.errors import BadInput
+from ...common.settings import Settings, Several
+from ...common.shared_settings import IdleFrames
 from ..engine import batch
 from ..engine import layout as at
-from ..names import ACTION_KEYS, ACTIONS
+from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND, LONGEST_GAME, Numbers
 from ..pictures.video import picture_strip
 from ..qwop.base import idle_frames_of, require_render_mode
-from ..qwop.task import GameArrays, infos_of
-from ..qwop.vector import CompiledVectorEnv, checked_actions, in_step
+from ..qwop.task import GameArrays, QWOPTask, infos_of
+from ..qwop.vector import CompiledVectorEnv, checked_actions
 from ..spec import Capabilities
-from ..vector import Infos, Step, final_infos, masked, reset_mask_of, seeds_of
-from .events import LOST, WON, EventCounter, results, weighted
-from .task import RIVAL_NUMBERS, RaceTask
+from ..vector import Infos, Step, final_infos, in_step, masked, reset_mask_of, seeds_of
+from .events import EVENTS, LOST, WON, EventCounter, results, weighted
+
+MOST_RUNNERS = 64
+
+RIVAL_NUMBERS = ("ahead", "speed", "down")
 
 _SPEED = 6 * at.TORSO + at.VX
+
+
+class RaceTask(Settings):
+    """The settings of `QWOPRace-v1`; see `QWOPRaceVectorEnv`."""
+
+    called: ClassVar[str] = "QWOPRace-v1"
+
+    runners: Annotated[int, Field(ge=1, le=MOST_RUNNERS)] = 2
+    """Runners in a race. 1: no opponents, but the events are counted."""
+    frames_per_step: Annotated[int, Field(ge=1, le=3600)] = 3
+    """Game frames (30 a second) per decision."""
+    observation: Numbers = "features"
+    """Numbers of the runner itself: the 71 of the published recordings, 94 (full) or 112 (contact)."""
+    max_idle_frames: IdleFrames = 0
+    time_limit: Annotated[float, Field(gt=0, le=LONGEST_GAME)] = 120.0
+    """Seconds of the game clock after which a race is stopped."""
+    weights: Several[Annotated[float, Field(ge=-1_000_000, le=1_000_000)]] = tuple(
+        {"won": 1.0, "lost": -1.0}.get(name, 0.0) for name in EVENTS
+    )
+    """Reward of each event, in the order of qwop.envs.race.events.EVENTS: by default 1 for a race won, -1 for one
+    lost."""
+
+    def check(self) -> None:
+        if len(self.weights) != len(EVENTS):
+            raise BadInput(f"weights: {len(self.weights)} numbers, expected one for each of {len(EVENTS)} events")
+
+    @property
+    def world(self) -> QWOPTask:
+        """The task of each runner's own world."""
+        return QWOPTask(observation=self.observation, time_limit=LONGEST_GAME)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        more = (f"other{place}.{number}" for place in range(1, self.runners) for number in RIVAL_NUMBERS)
+        return (*self.world.feature_names, *more)
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Decisions per second of the game's clock."""
+        return FRAMES_A_SECOND / self.frames_per_step
+
+    @property
+    def limit(self) -> int:
+        """Frames after which a race is stopped."""
+        return round(self.time_limit * FRAMES_A_SECOND)
 
 
 class QWOPRaceVectorEnv(CompiledVectorEnv):
@@ -94,8 +145,9 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         self.num_races = num_envs // runners
         self._games = GameArrays(own.world, num_envs)
         self._counter = EventCounter(num_envs)
-        first = np.repeat(np.arange(0, num_envs, runners), runners)
-        self._others = first[:, None] + np.tile(own.others, (self.num_races, 1))
+        # Each runner's opponents are those that follow it in its race, and so round.
+        others = (np.arange(runners)[:, None] + np.arange(1, runners)) % runners
+        self._others = (np.arange(0, num_envs, runners)[:, None, None] + others).reshape(num_envs, runners - 1)
         self._generators = [np_random()[0] for _ in range(self.num_races)]
         self._weights = np.array(own.weights)
         self._keys = np.zeros(num_envs, dtype=np.int64)
