@@ -48,10 +48,6 @@ class AwacLearner(base.Learner):
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self.optimiser = torch.optim.Adam(self.network.parameters(), settings.learning_rate)
 
-    @property
-    def parts(self):
-        return {"network": self.network, "target": self.target, "optimiser": self.optimiser}
-
     def update(self, batch, now):
         with torch.no_grad():
             logits, q = self.target(self._tensor(batch.next_observations))
@@ -79,10 +75,6 @@ class AwacAgent(base.Agent):
         self.memory = base.TransitionMemory(run.loop.capacity, run.policy.observation)
         self.demonstrations = base.transitions_for(run)
         self.n_step, self.due = base.NStep(run.algorithm.n_steps), base.FractionalCounter()
-
-    @property
-    def parts(self):
-        return {name: one for name, one in vars(self).items() if name not in ("loop", "log")}
 
     def learn(self, live, now):
         self.memory.push(self.n_step.push(live, now.gamma))

@@ -1,4 +1,4 @@
-"""Dense layers without autograd: forward and backward passes into buffers that are kept from call to call.
+"""Dense layers without autograd, into buffers that are kept from call to call, and the tanh of every network.
 
 In networks as small as a policy's, autograd's bookkeeping and new memory for every result take as long as the
 arithmetic. A loss is differentiated by autograd down to the layers' outputs, which are few numbers (`LeafGradients`).
@@ -6,13 +6,15 @@ arithmetic. A loss is differentiated by autograd down to the layers' outputs, wh
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .tanh import Tanh, tanh_into
+from ..envs.engine import native
 
 ROWS = 2048
 """Rows that are evaluated at a time, so that their activations stay in the processor's cache."""
@@ -22,56 +24,92 @@ WORTH_A_THREAD = 2**23
 """Rows times weights from which the first of several stacks is computed in a thread of its own."""
 
 
-class Views(NamedTuple):
-    """Some rows of the buffers: activations of each hidden layer; the same in full precision, of which those of the
-    last layer hold; gradients of each, none of which hold."""
+@cache
+def _kernel() -> native.Call | None:
+    """The engine's tanh of any two arrays; None where PyTorch's is faster."""
+    return native.bind("tanh", *np.zeros((2, 1), dtype=np.float32)) if native.engine().width > 1 else None
 
-    hidden: list[Tensor]
-    precise: list[Tensor]
-    slopes: list[Tensor]
+
+def tanh_into(inputs: Tensor, out: Tensor) -> None:
+    """Write tanh of `inputs` into `out`; two tensors without gaps, of one shape, that do not overlap.
+
+    Acting, evaluating and learning use it alike, so that the probabilities of play are those of the file to the last
+    bit.
+    """
+    call = _kernel() if inputs.device.type == "cpu" and inputs.dtype == torch.float32 else None
+    if call is None:
+        torch.tanh(inputs, out=out)
+        return
+    size = inputs.numel()  # a table for each call, because threads may call at once
+    call.func(type(call.table)(inputs.data_ptr(), size, out.data_ptr(), size))
+
+
+class Tanh(nn.Tanh):
+    """tanh within 0.6 units in the last place of float32; on a CPU in a third of the time of PyTorch's."""
+
+    def forward(self, rows: Tensor) -> Tensor:
+        if rows.device.type != "cpu" or rows.dtype != torch.float32:
+            return torch.tanh(rows)
+        if torch.is_grad_enabled() and rows.requires_grad:
+            apply: Callable[[Tensor], Tensor] = _Tanh.apply  # typed by some versions of PyTorch alone
+            return apply(rows)
+        return _tanh(rows)
+
+
+class _Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        outputs = _tanh(rows)
+        ctx.save_for_backward(outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        (outputs,) = ctx.saved_tensors
+        slopes: Tensor = torch.ops.aten.tanh_backward(gradients[0], outputs)
+        return slopes
+
+
+def _tanh(rows: Tensor) -> Tensor:
+    inputs = rows.contiguous()
+    out = torch.empty_like(inputs)
+    tanh_into(inputs, out)
+    return out
 
 
 class DenseLayers:
     """Linear layers with tanh or ReLU between them, evaluated with the current weights of these modules.
 
     Call it in inference mode. Results are stored by column, [outputs, n], because softmax and sums over few actions are
-    faster that way. The last layer may be several, side by side, whose outputs follow each other. With `low`, the
-    products of the hidden layers are those of bfloat16, forwards and backwards; the last layer, sums and results are
-    not.
+    faster that way. The last layer may be several, side by side, whose outputs follow each other.
     """
 
-    def __init__(self, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None) -> None:
+    def __init__(self, layers: Sequence[nn.Module], beside: nn.Linear | None = None) -> None:
         *hidden, last = [one for one in layers if isinstance(one, nn.Linear)]
         heads = [last] if beside is None else [last, beside]
-        self._hidden_weights: list[Tensor] = [one.weight for one in hidden]
-        self._hidden_biases: list[Tensor] = [one.bias for one in hidden]
+        self._weights: list[Tensor] = [one.weight for one in hidden]
+        self._biases: list[Tensor] = [one.bias for one in hidden]
         self._head_weights: list[Tensor] = [one.weight for one in heads]
         self._head_biases: list[Tensor] = [one.bias for one in heads]
-        self._factors: Sequence[Tensor] = ()
         self._tanh = any(isinstance(one, Tanh) for one in layers)
-        self._low = low
+        self._factors: Sequence[Tensor] = ()
         self._transposed: list[Tensor] = []
-        self._rows = 0
-        self._buffers: list[Tensor] = []
-        self._widths = [len(one) for one in self._hidden_biases]
-        self._views: dict[int, Views] = {}
-        self._inputs = self._last = torch.empty(0)
-        self._low_weights, self._low_biases = map(self._lowered, (self._hidden_weights, self._hidden_biases))
+        self._hidden: list[Tensor] = []
+        self._most = 0
+        self._inputs = self._last = self._room = torch.empty(0)
 
     @classmethod
-    def of(
-        cls, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None
-    ) -> "DenseLayers | None":
+    def of(cls, layers: Sequence[nn.Module], beside: nn.Linear | None = None) -> "DenseLayers | None":
         """These modules, if they are linear layers with tanh, or ReLU, after each but the last; else None. beside: a
         second last layer."""
         linear, between = {type(one) for one in layers[::2]}, {type(one) for one in layers[1::2]}
         fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({Tanh}, {nn.ReLU})
-        return cls(layers, low, beside) if fits else None
+        return cls(layers, beside) if fits else None
 
     @property
     def parameters(self) -> list[Tensor]:
         """Weights and biases, layer by layer."""
-        weights, biases = self._hidden_weights + self._head_weights, self._hidden_biases + self._head_biases
+        weights, biases = self._weights + self._head_weights, self._biases + self._head_biases
         return [one for layer in zip(weights, biases, strict=True) for one in layer]
 
     def forward(self, inputs: Tensor, factors: Sequence[Tensor] = ()) -> Tensor:
@@ -79,102 +117,63 @@ class DenseLayers:
 
         factors: of each hidden layer's ReLU units, [n, width], such as 0 for those that are dropped out.
         """
-        hidden, precise, slopes = self._views_of(len(inputs))
-        self._factors = factors
-        if self._low:
-            torch._foreach_copy_(self._low_weights, self._hidden_weights)
-            torch._foreach_copy_(self._low_biases, self._hidden_biases)
-            inputs = inputs.bfloat16()
-        self._inputs = below = inputs
-        weights = self._transposed or [one.t() for one in self._low_weights]
-        layers = zip(weights, self._low_biases, hidden, precise, strict=True)
-        for layer, (weight, bias, here, wide) in enumerate(layers):
-            curved = self._tanh and not self._low
-            torch.addmm(bias, below, weight, out=slopes[layer] if curved else here)
-            if curved:
-                tanh_into(slopes[layer], here)
-            elif not self._low:
-                here.clamp_min_(0.0)
-            elif self._tanh:
-                here.copy_(wide.copy_(here).tanh_())  # tanh of bfloat16 takes five times as long
+        hidden, slopes = self._rows(len(inputs))
+        self._inputs, self._factors, below = inputs, factors, inputs
+        weights = self._transposed or [one.t() for one in self._weights]
+        for layer, (weight, bias, here, before) in enumerate(zip(weights, self._biases, hidden, slopes, strict=True)):
+            if self._tanh:
+                tanh_into(torch.addmm(bias, below, weight, out=before), here)
             else:
-                here.view(torch.int16).clamp_min_(0)  # has the same sign bit, takes a fifth of the time
+                torch.addmm(bias, below, weight, out=here).clamp_min_(0.0)
             if factors:
                 here.mul_(factors[layer])
             below = here
-        if self._low and not self._tanh:
-            precise[-1].copy_(below)
         self._last = _joined(self._head_weights)
-        return torch.addmm(_joined(self._head_biases).unsqueeze(1), self._last, precise[-1].t())
+        return torch.addmm(_joined(self._head_biases).unsqueeze(1), self._last, below.t())
 
     def hold(self) -> None:
         """Use the weights of the hidden layers as they are now until the next call, laid out for `forward`.
 
-        With 32 rows it takes two thirds of the time. Not with `low`.
+        With 32 rows it takes two thirds of the time.
         """
         if not self._transposed:
-            self._transposed = [one.t().contiguous() for one in self._hidden_weights]
-        torch._foreach_copy_(self._transposed, [one.t() for one in self._hidden_weights])
+            self._transposed = [one.t().contiguous() for one in self._weights]
+        torch._foreach_copy_(self._transposed, [one.t() for one in self._weights])
 
     def backward(self, gradient: Tensor, into: Sequence[Tensor]) -> None:
         """Write the gradients of `parameters` into tensors of their shapes.
 
         gradient: of the loss with respect to the result of the last `forward`, or to its first n columns: [outputs, n].
         """
-        hidden, precise, slopes = self._views_of(gradient.shape[1])
+        hidden, slopes = self._rows(gradient.shape[1])
         heads = into[2 * len(hidden) :]
         parts = gradient.split([len(one) for one in self._head_biases])
         for weight, bias, part in zip(heads[::2], heads[1::2], parts, strict=True):
-            torch.mm(part, precise[-1], out=weight)
+            torch.mm(part, hidden[-1], out=weight)
             torch.sum(part, 1, out=bias)
-        above = gradient.t()
-        weights = [*self._low_weights, self._last]
-        if self._low:
-            above, weights[-1] = above.bfloat16(), weights[-1].bfloat16()
+        above, weights = gradient.t(), [*self._weights, self._last]
         for layer in range(len(hidden) - 1, -1, -1):
             here, below = hidden[layer], hidden[layer - 1] if layer else self._inputs[: len(above)]
-            self._through(torch.mm(above, weights[layer + 1], out=slopes[layer]), here)
+            slope = torch.mm(above, weights[layer + 1], out=slopes[layer])
+            if self._tanh:
+                torch.ops.aten.tanh_backward.grad_input(slope, here, grad_input=here)
+            else:
+                torch.ops.aten.threshold_backward.grad_input(slope, here, 0, grad_input=here)
             if self._factors:
                 here.mul_(self._factors[layer])
-            if self._low:
-                into[2 * layer].copy_(torch.mm(here.t(), below))
-                into[2 * layer + 1].copy_(torch.sum(here, 0))
-            else:
-                torch.mm(here.t(), below, out=into[2 * layer])
-                torch.sum(here, 0, out=into[2 * layer + 1])
+            torch.mm(here.t(), below, out=into[2 * layer])
+            torch.sum(here, 0, out=into[2 * layer + 1])
             above = here
 
-    def _lowered(self, every: list[Tensor]) -> list[Tensor]:
-        """The tensors or, with `low`, memory for them in bfloat16."""
-        return [torch.empty_like(one, dtype=torch.bfloat16) for one in every] if self._low else every
-
-    def _through(self, slope: Tensor, here: Tensor) -> None:
-        """Replace the activations `here` by the gradients with respect to what they are of. slope: the gradients with
-        respect to them."""
-        if self._tanh:
-            torch.ops.aten.tanh_backward.grad_input(slope, here, grad_input=here)
-        else:
-            if self._low:
-                slope, here = slope.view(torch.int16), here.view(torch.int16)
-            torch.ops.aten.threshold_backward.grad_input(slope, here, 0, grad_input=here)
-
-    def _views_of(self, n: int) -> "Views":
-        """The first n rows of the buffers."""
-        if n > self._rows:
-            self._rows, self._views = n, {}
-            one, wide, most = self._low_biases[0], self._head_biases[0], max(self._widths)
-            halves = [one.new_empty(n * width) for width in (*self._widths, most)]
-            self._buffers = [*halves, wide.new_empty(n * most if self._low else 0)]
-        if n not in self._views:
-            *halves, slope, wide = self._buffers
-
-            def views(buffers: list[Tensor]) -> list[Tensor]:
-                return [one[: n * width].view(n, width) for one, width in zip(buffers, self._widths, strict=True)]
-
-            hidden, slopes = views(halves), views([slope] * len(halves))
-            precise = views([wide] * len(halves)) if self._low else hidden
-            self._views[n] = Views(hidden, precise, slopes)
-        return self._views[n]
+    def _rows(self, n: int) -> tuple[list[Tensor], list[Tensor]]:
+        """The first n rows of the buffers: activations of each hidden layer, and room for gradients, of which only
+        those of the newest layer hold."""
+        widths = [len(one) for one in self._biases]
+        if n > self._most:
+            self._most, first = n, self._biases[0]
+            self._hidden = [first.new_empty(n, width) for width in widths]
+            self._room = first.new_empty(n * max(widths))
+        return [one[:n] for one in self._hidden], [self._room[: n * width].view(n, width) for width in widths]
 
 
 def _joined(heads: list[Tensor]) -> Tensor:

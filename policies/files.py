@@ -25,9 +25,8 @@ from .devices import WEIGHTS, sizes_only
 from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor, Values
 from .policy import Policy
 from .q_networks import EnsembleQ, QNetwork
-from .recurrent import RecurrentActorCritic
+from .recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
 from .seal import require_whole, seal, with_room
-from .two_timescale import TwoTimescaleActorCritic
 
 ARCHITECTURES: dict[str, type[Network]] = {
     one.architecture: one

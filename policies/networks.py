@@ -1,22 +1,21 @@
 """Networks that can be a policy."""
 
-from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, create_model
 from torch import Tensor, nn
 
+from ..common.settings import Width
 from ..envs.spec import ObservationSpec
-from .dense_layers import DenseLayers
-from .description import Described
+from .dense_layers import DenseLayers, Tanh
 from .devices import WEIGHTS, Undisturbed, undisturbed
-from .encoders import MLP, orthogonal_linear
-from .scaling import ObservationScaler, PixelScaler
-from .sizes import HIDDEN, NATURE
+from .encoders import MLP, ObservationScaler, PixelScaler, orthogonal_linear
+from .sizes import HIDDEN, LONGEST_PERIOD, NATURE, Convolutions
 from .state import ArrayState, State, to_arrays, to_tensors
-from .tanh import Tanh
 
 Activation = type[nn.ReLU] | type[Tanh]
 
@@ -28,6 +27,48 @@ always 0 (the hurdle, out of sight) has a tiny deviation at first."""
 def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
     """Scaled observations within ±`SCALED_LIMIT`; pictures are returned as they are."""
     return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
+
+
+KINDS: Mapping[str, Any] = {
+    "hidden": Annotated[list[Width], Field(max_length=64)],
+    "memory": Width,
+    "latent": Width,
+    "period": Annotated[int, Field(ge=1, le=LONGEST_PERIOD)],
+    "memory_slots": Annotated[int, Field(ge=0, le=4096)],
+    "members": Annotated[int, Field(ge=1, le=1000)],
+    "dueling": bool,
+    "layer_norm": bool,
+    "convolutions": Convolutions,
+}
+"""What a file may describe, by name."""
+
+
+class Described:
+    """Base class of networks that a file describes by arguments of their constructor.
+
+    described: the names of these arguments. Each has an attribute of its name; that of `convolutions`, which only
+    networks of pictures describe, is `convolutions_name`.
+    """
+
+    observation: ObservationSpec
+    described: ClassVar[Sequence[str]] = ()
+
+    def description(self) -> dict[str, object]:
+        """The settings of the architecture, as plain data."""
+        names = {name: name for name in self.described if name != "convolutions"}
+        if "convolutions" in self.described and self.observation.is_image:
+            names["convolutions"] = "convolutions_name"
+        return {name: _plain(getattr(self, attribute)) for name, attribute in names.items()}
+
+    @classmethod
+    def arguments(cls, description: Mapping[str, Any]) -> dict[str, Any]:
+        """The constructor's arguments in a file's description. Raises ValueError for a wrong one."""
+        fields: Any = {name: (KINDS[name], NATURE if name == "convolutions" else ...) for name in cls.described}
+        return dict(create_model(cls.__name__, __config__=ConfigDict(strict=True), **fields)(**description))
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value.item() if isinstance(value, Tensor) else value
 
 
 class Network(Described, nn.Module, metaclass=Undisturbed):
@@ -93,6 +134,14 @@ class LayeredNetwork(Network):
             self.scaler = PixelScaler()
         self.hidden = tuple(hidden)
 
+    @classmethod
+    def untrained(
+        cls, settings: Any, observation: ObservationSpec | int, actions: int, generator: torch.Generator
+    ) -> Self:
+        """A new network with the settings that have the names of the constructor's arguments, such as `hidden`."""
+        options = {name: getattr(settings, name) for name in cls.described if hasattr(settings, name)}
+        return cls(observation, actions, **{"generator": generator, **options})
+
     @property
     def observation_size(self) -> int:
         """Numbers in one observation."""
@@ -151,10 +200,9 @@ class TrunkedPolicy(LayeredNetwork):
         logits: Tensor = self.policy_head(self.features(observations))
         return logits
 
-    def dense_layers(self, low: bool = False) -> DenseLayers | None:
-        """The policy's logits of inputs `trunk_input` without autograd; None with convolutions. low: see
-        `DenseLayers`."""
-        return DenseLayers.of([*self.trunk, self.policy_head], low)
+    def dense_layers(self) -> DenseLayers | None:
+        """The policy's logits of inputs `trunk_input` without autograd; None with convolutions."""
+        return DenseLayers.of([*self.trunk, self.policy_head])
 
 
 class ActorCritic(TrunkedPolicy):

@@ -1,7 +1,7 @@
 """The interface between the training loop and a learning agent; learners, and the states of their parts."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -13,9 +13,9 @@ from torch.optim import Optimizer
 
 from ...common.errors import BadInput
 from ...common.settings import Settings
+from ...policies.encoders import ObservationScaler, RunningStatistics
 from ...policies.networks import LayeredNetwork, Network, Values
 from ...policies.q_networks import EpsilonGreedy
-from ...policies.scaling import ObservationScaler, RunningStatistics
 from ..experience.sequences import NStep, Sequences
 from ..log import RunLog, UpdateStats
 from ..replay.demonstrations import Demonstrations
@@ -29,14 +29,20 @@ S = TypeVar("S", bound=Settings, covariant=True)
 K = TypeVar("K", bound=Network)
 
 
-class HasParts:
-    """Base class of objects whose state is the states of their parts."""
+class Resumable:
+    """Base class of objects whose state is the states of their public attributes. Those without a state, and those
+    whose name begins with `_`, are made anew by the constructor."""
 
     @property
-    def parts(self) -> Mapping[str, Any]:
-        """The parts saved in a checkpoint, by name: networks, optimisers, generators, anything with `get_state` and
-        `set_state`, or None."""
-        raise NotImplementedError
+    def parts(self) -> dict[str, Any]:
+        """The attributes that a checkpoint saves, by name: networks, optimisers, generators, and whatever has
+        `get_state` and `set_state`."""
+        kinds = nn.Module | Optimizer | np.random.Generator
+        return {
+            name: part
+            for name, part in vars(self).items()
+            if name[0] != "_" and (isinstance(part, kinds) or hasattr(part, "get_state"))
+        }
 
     def get_state(self) -> dict[str, object]:
         """The full state needed to continue the run. Has no side effects."""
@@ -49,19 +55,17 @@ class HasParts:
                 part.load_state_dict(state[name])
             elif isinstance(part, np.random.Generator):
                 part.bit_generator.state = state[name]
-            elif part is not None and state[name] is not None:
+            elif name in state:
                 part.set_state(state[name])
 
 
 def _state_of(part: Any) -> object:
     if isinstance(part, nn.Module | Optimizer):
         return copy.deepcopy(part.state_dict())
-    if isinstance(part, np.random.Generator):
-        return part.bit_generator.state
-    return None if part is None else part.get_state()
+    return part.bit_generator.state if isinstance(part, np.random.Generator) else part.get_state()
 
 
-class Learner(HasParts, Generic[N, S]):
+class Learner(Resumable, Generic[N, S]):
     """Trains a network in place, one `update` at a time, from a batch and the schedule's current values.
 
     The schedule's values multiply the settings' learning rate and entropy weight; their γ is the settings' γ at the
@@ -95,11 +99,7 @@ class LiveLearner(Learner[L, S]):
 
     def __init__(self, network: L, settings: S, device: torch.device) -> None:
         super().__init__(network, settings, device)
-        self._statistics = RunningStatistics(0 if network.scaler.fitted else network.observation_size)
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        return {"network": self.network, "scale": self._statistics}
+        self.statistics = RunningStatistics(0 if network.scaler.fitted else network.observation_size)
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Learn from live play. Its statistics are added before the first update, but after later ones.
@@ -111,7 +111,7 @@ class LiveLearner(Learner[L, S]):
         if first:
             self._add(played)
         stats = self._learn(played, now)
-        if not first and self._statistics.count:
+        if not first and self.statistics.count:
             self._add(played)
         return stats
 
@@ -120,16 +120,16 @@ class LiveLearner(Learner[L, S]):
 
     def _add(self, played: Sequences) -> None:
         """Add the observations to the statistics of the scaler."""
-        self._statistics.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+        self.statistics.add(played.observations[:, :-1].reshape(played.actions.size, -1))
         assert isinstance(self.network.scaler, ObservationScaler)  # no other scaler can lack statistics
-        self._statistics.put_into(self.network.scaler)
+        self.statistics.put_into(self.network.scaler)
 
 
-class Agent(HasParts):
+class Agent(Resumable):
     """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
 
     An iteration of the loop is `learn`, then `advance`. Live play draws its actions from a copy of `network`
-    (`experience.collector`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
+    (`experience.collector`). Subclasses define `learn`; other hooks do nothing by default.
     """
 
     learner: Learner[Network, Settings]
@@ -143,10 +143,6 @@ class Agent(HasParts):
     def values(self) -> Values | None:
         """The separate value network V(s), if the agent learns one."""
         return self.learner.values
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        return {"learner": self.learner}
 
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Prepare before the schedule begins. Each call of `play` returns live play outside the schedule."""
@@ -231,11 +227,6 @@ class ReplayAgent(Agent):
         self.drop_partial_episodes()
         self.memory.clear()
 
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        names = ("generator", "demonstrations_due", "demonstrations", "learner", "memory")
-        return {name: getattr(self, name) for name in names}
-
     def _next_demonstrations(self, now: PhaseValues, live: int) -> Any:
         """Demonstrations to store with `live` items of live play; None in a phase without demonstrations."""
         if self.demonstrations is None or not now.uses_demonstrations:
@@ -271,10 +262,6 @@ class QAgent(ReplayAgent):
 
     def measurements(self) -> dict[str, float]:
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.learner.network.epsilon)}
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        return {**super().parts, "updates_due": self.updates_due, "n_step": self.n_step}
 
 
 def require_capacity(loop: Any, most: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from qwop.policies.external_memory import ExternalMemory, Heads, Interface, Slots, allocation, read, write
-from qwop.policies.two_timescale import TwoTimescaleActorCritic
+from qwop.policies.recurrent import TwoTimescaleActorCritic
 
 N, W, R = 5, 3, 2
 

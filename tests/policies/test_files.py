@@ -14,9 +14,8 @@ from qwop.policies.files import METADATA, load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork, ValuedActor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ, QNetwork
-from qwop.policies.recurrent import RecurrentActorCritic
+from qwop.policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
 from qwop.policies.seal import seal, with_room
-from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from safetensors import safe_open
 from safetensors.torch import save_file
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
-from qwop.policies.encoders import Convolutions
+from qwop.policies.encoders import ROWS_AT_ONCE, Convolutions, ObservationScaler, PixelScaler, RunningStatistics
 from qwop.policies.networks import (
     SCALED_LIMIT,
     Actor,
@@ -18,7 +18,6 @@ from qwop.policies.networks import (
 )
 from qwop.policies.q_networks import EnsembleQ, QNetwork, dueling
 from qwop.policies.recurrent import RecurrentActorCritic
-from qwop.policies.scaling import ROWS_AT_ONCE, ObservationScaler, PixelScaler, RunningStatistics
 
 ATARI = ObservationSpec((4, 84, 84), "uint8")
 DUELING = 3136 * 512 + 512 + 512 + 1  # a second layer of 512, and V; the convolutions are shared

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from qwop.policies.noise import absorb, digest, standard_normal
+from qwop.policies.recurrent import absorb, digest, standard_normal
 
 
 def keys_of(*observations: torch.Tensor) -> torch.Tensor:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.engine import native
-from qwop.policies import tanh
+from qwop.policies import dense_layers
+from qwop.policies.dense_layers import Tanh, tanh_into
 from qwop.policies.networks import Actor
-from qwop.policies.tanh import Tanh, tanh_into
 
 ROWS = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * 3
 
@@ -38,7 +38,7 @@ def test_without_a_library_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> No
         width = 1
 
     monkeypatch.setattr(native, "engine", Slow)
-    monkeypatch.setattr(tanh, "_kernel", tanh._kernel.__wrapped__)  # not what the process found before
+    monkeypatch.setattr(dense_layers, "_kernel", dense_layers._kernel.__wrapped__)  # not what the process found before
     out = torch.empty_like(ROWS)
     tanh_into(ROWS, out)
     assert torch.equal(out, torch.tanh(ROWS))
@@ -50,4 +50,4 @@ def test_layers_without_autograd_have_the_same() -> None:
     assert layers is not None
     with torch.inference_mode():
         layers.forward(ROWS)
-        torch.testing.assert_close(layers._views_of(40).hidden[0], network.trunk(ROWS), rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(layers._rows(40)[0][0], network.trunk(ROWS), rtol=1e-6, atol=1e-7)

@@ -7,9 +7,9 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.policy import Policy
+from qwop.policies.recurrent import CoreOutput, TwoTimescaleActorCritic, TwoTimescaleState
 from qwop.policies.rollout import play
 from qwop.policies.state import reset_rows
-from qwop.policies.two_timescale import CoreOutput, TwoTimescaleActorCritic, TwoTimescaleState
 from torch import Tensor
 
 

@@ -12,7 +12,7 @@ from qwop.envs.race.events import EVENTS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
-from qwop.policies.two_timescale import TwoTimescaleActorCritic
+from qwop.policies.recurrent import TwoTimescaleActorCritic
 from qwop.population.head_to_head import figures_of, play_head_to_head, shared_race, tournament
 
 SIZE, ACTIONS = 94, 11

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....envs.spec import Observations, ObservationSpec
+from ....envs.spec import Observations
 from ....policies.dense_layers import DenseLayers, LeafGradients
 from ....policies.devices import autocast, undisturbed
 from ....policies.networks import Actor, ActorCritic, with_q_head
@@ -76,11 +76,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._dense, self._dense_average = map(self._layers, (self.network, self.average))
         self._parameters, self._averages = (list[Tensor](one.parameters()) for one in (self.network, self.average))
         self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
-        self._optimiser = RMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        return {"network": self.network, "average": self.average, "optimiser": self._optimiser}
+        self.optimiser = RMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
@@ -112,7 +108,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         fixed = self._below_q if now.critic_only else ()
         norm = set_gradients(loss, self._parameters, self.settings.max_gradient_norm, dense, n * k, fixed)
         stats = self._stats(batch, steps, norm) if diagnose else None
-        take_step(self._optimiser, self.settings.learning_rate * now.learning_rate)
+        take_step(self.optimiser, self.settings.learning_rate * now.learning_rate)
         move_towards(self._averages, self._parameters, 1.0 - self.settings.alpha)
         return stats
 
@@ -218,10 +214,9 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         return self._tensor(array).transpose(0, 1)
 
     def _layers(self, network: ActorCritic) -> LeafGradients | None:
-        """The trunk and both heads, side by side, as dense layers; None with convolutions."""
-        low = self.settings.precision == "bfloat16"
-        dense = DenseLayers.of([*network.trunk, network.policy_head], low, network.q_head)
-        return None if dense is None else LeafGradients([dense])
+        """The trunk and both heads, side by side, as dense layers; None with convolutions, and with bfloat16."""
+        dense = DenseLayers.of([*network.trunk, network.policy_head], network.q_head)
+        return None if dense is None or self.settings.precision == "bfloat16" else LeafGradients([dense])
 
     def _forward(self, network: ActorCritic, inputs: Tensor) -> Tensor:
         """Policy logits and Q values, [rows, 2A], of the trunk's inputs; the heads are always in float32."""
@@ -364,16 +359,8 @@ class AcerAgent(ReplayAgent):
             row["learner/value_low"], row["learner/value_high"] = (scale * one for one in self.learner.bounds)
         return row
 
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        return {**super().parts, "returns": self.returns}
 
-
-def new_network(
-    settings: AcerSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
-) -> ActorCritic:
-    """The untrained network of these settings."""
-    return ActorCritic(observation, actions, settings.hidden, generator)
+new_network = ActorCritic.untrained
 
 
 def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:

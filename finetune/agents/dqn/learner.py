@@ -1,15 +1,14 @@
 """Deep Q-learning: network, target network, optimiser, one update on transitions, and the agent with its memory."""
 
 import copy
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....envs.spec import ObservationSpec
 from ....policies.cuda_graphs import CudaGraphs
 from ....policies.dense_layers import LeafGradients
 from ....policies.q_networks import QNetwork
@@ -51,15 +50,11 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._gradients: Callable[..., StepResult] = self._set_gradients
         if device.type == "cuda":
             self._gradients = CudaGraphs(self._set_gradients, self._parameters)
-        self._optimiser: torch.optim.Optimizer
+        self.optimiser: torch.optim.Optimizer
         if settings.optimiser == "adam":
-            self._optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)
+            self.optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)
         else:
-            self._optimiser = RMSprop(self._parameters, settings.learning_rate, 0.95, RMSPROP_EPSILON, centred=True)
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
+            self.optimiser = RMSprop(self._parameters, settings.learning_rate, 0.95, RMSPROP_EPSILON, centred=True)
 
     def update(
         self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
@@ -73,7 +68,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         arrays = (batch.observations, batch.next_observations, batch.actions, batch.rewards, batch.discounts, weights)
         margin_weights = None if imitation is None else self._tensor(imitation)
         result = self._gradients(None, *map(self._tensor, arrays), margin_weights)
-        take_step(self._optimiser, self.settings.learning_rate * now.learning_rate)
+        take_step(self.optimiser, self.settings.learning_rate * now.learning_rate)
         return result.errors, self._stats(batch, weights, result) if diagnose else None
 
     @torch.enable_grad()
@@ -99,7 +94,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         scaled = rewards * self.settings.reward_scale
         losses, errors, q_taken = self.losses(q, next_target, choosing, actions, scaled, discounts, imitation)
         loss = dqn.weighted_mean(losses, weights)
-        self._optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         if self._dense is not None:
             self._dense.backward()
@@ -171,7 +166,7 @@ class DqnAgent(QAgent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._copies_due = FractionalCounter(self.settings.target_every)
+        self.copies_due = FractionalCounter(self.settings.target_every)
         self._beta = self.learner.settings.beta_start
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
@@ -200,25 +195,16 @@ class DqnAgent(QAgent):
         beta = {"learner/beta": self._beta} if self.learner.settings.prioritised else {}
         return row | super().measurements() | beta
 
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        return {**super().parts, "copies_due": self._copies_due}
-
     def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
         sample = self.memory.sample(self.settings.batch_size, self._beta, self.generator)
         errors, stats = self.learner.update(sample.transitions, now, sample.weights, diagnose=diagnose)
-        if self._copies_due.take(self.settings.train_every):
+        if self.copies_due.take(self.settings.train_every):
             self.learner.copy_target()
         self.memory.update(sample.slots, errors.cpu().numpy())
         self.log.add_batch(sample.transitions.source, stats)
 
 
-def new_network(
-    settings: DqnSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
-) -> QNetwork:
-    """The untrained network of these settings."""
-    options = {name: getattr(settings, name) for name in ("dueling", "layer_norm", "convolutions")}
-    return QNetwork(observation, actions, settings.hidden, generator, **options)
+new_network = QNetwork.untrained
 
 
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:

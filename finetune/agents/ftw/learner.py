@@ -1,6 +1,6 @@
 """The two-timescale agent: networks of the auxiliary tasks, observations to predict rewards from, and the learner."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,13 +14,13 @@ from ....policies.devices import WEIGHTS, Undisturbed
 from ....policies.encoders import MLP, orthogonal_linear
 from ....policies.networks import SCALED_LIMIT
 from ....policies.q_networks import dueling
+from ....policies.recurrent import CoreOutput, Percept, TwoTimescaleActorCritic
 from ....policies.state import State
-from ....policies.two_timescale import CoreOutput, Percept, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...log import UpdateStats
 from ...replay.memory import Memory
 from ...schedules.phase import PhaseValues
-from ..agent import HasParts, LiveAgent
+from ..agent import LiveAgent, Resumable
 from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, live_network, unroll_network
 from ..vtrace.settings import VtraceLoopSettings
 from . import losses as ftw
@@ -153,7 +153,7 @@ class WindowMemory(Memory[Windows]):
         return self._read(generator.integers(len(self), size=n))
 
 
-class RewardStores(HasParts):
+class RewardStores(Resumable):
     """The newest windows, in a memory for rewarding and one for unrewarding steps; a batch takes half from each.
 
     The caller saves the generator.
@@ -161,15 +161,11 @@ class RewardStores(HasParts):
 
     def __init__(self, capacity: int, observation: ObservationSpec, generator: np.random.Generator) -> None:
         self._most, self._generator = -(-capacity // SHARE), generator
-        self._none, self._some = (WindowMemory(capacity, observation) for _ in range(2))
-
-    @property
-    def parts(self) -> Mapping[str, WindowMemory]:
-        return {"none": self._none, "some": self._some}
+        self.none, self.some = (WindowMemory(capacity, observation) for _ in range(2))
 
     def __len__(self) -> int:
         """Number of windows of the rarer kind."""
-        return min(len(self._none), len(self._some))
+        return min(len(self.none), len(self.some))
 
     def add(self, played: Sequences, signals: NDArray[np.float32]) -> None:
         """Add windows of live play; signals, [n, k], are the rewards to predict."""
@@ -178,7 +174,7 @@ class RewardStores(HasParts):
         within[:, : WINDOW - 1] = False
         for before in range(1, WINDOW):
             within[:, before:] &= ~over[:, :-before]
-        for memory, mask in ((self._none, signals == 0), (self._some, signals != 0)):
+        for memory, mask in ((self.none, signals == 0), (self.some, signals != 0)):
             row, step = (within & mask).nonzero()
             if len(row) > self._most:
                 subset = self._generator.choice(len(row), self._most, replace=False)
@@ -189,7 +185,7 @@ class RewardStores(HasParts):
 
     def sample(self, count: int) -> Windows:
         """Sample count // 2 windows of each kind, with replacement; neither memory may be empty."""
-        halves = [one.sample(count // 2, self._generator) for one in (self._none, self._some)]
+        halves = [one.sample(count // 2, self._generator) for one in (self.none, self.some)]
         return Windows(*map(np.concatenate, zip(*halves, strict=True)))
 
 
@@ -212,17 +208,12 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         for_weights = torch.Generator().manual_seed(int(generator.integers(2**31)))
         self.auxiliary = AuxiliaryNetworks(network, for_weights).to(device)
         super().__init__(network, settings, device, [*self.auxiliary.parameters()])
-        self._generator = generator
-        self._stores = RewardStores(CAPACITY, network.observation, generator)
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        own = {"auxiliary": self.auxiliary, "stores": self._stores, "generator": self._generator}
-        return {**super().parts, **own}
+        self.generator = generator
+        self.stores = RewardStores(CAPACITY, network.observation, generator)
 
     def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take `passes` steps on the sequences. Reward prediction uses `played.signals` if present."""
-        self._stores.add(played, played.rewards if played.signals is None else played.signals)
+        self.stores.add(played, played.rewards if played.signals is None else played.signals)
         return super()._learn(played, now)
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
@@ -246,7 +237,7 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         }
         if settings.feature_control:
             terms["feature_control"] = (settings.feature_control, self._control(played, unrolled.features))
-        if settings.reward_prediction and len(self._stores):
+        if settings.reward_prediction and len(self.stores):
             terms["reward_prediction"] = (settings.reward_prediction, self._prediction())
         return terms
 
@@ -261,7 +252,7 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         return ftw.control_loss(q[:, :-1], actions, targets, over)
 
     def _prediction(self) -> Tensor:
-        observations, rewards = self._stores.sample(PREDICTIONS)
+        observations, rewards = self.stores.sample(PREDICTIONS)
         rows = torch.from_numpy(observations).to(self._device).flatten(2)
         classes = ftw.reward_classes(torch.from_numpy(rewards).to(self._device))
         features = self.network.encode(rows).flatten(1)
@@ -288,12 +279,7 @@ def unroll(
     return unroll_network(network, network.perceive, core, played, device, critic_only)
 
 
-def new_network(
-    settings: FtwSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
-) -> TwoTimescaleActorCritic:
-    """The untrained network of these settings."""
-    sizes = (settings.hidden, settings.memory, settings.latent, settings.period)
-    return TwoTimescaleActorCritic(observation, actions, *sizes, generator, settings.memory_slots)
+new_network = TwoTimescaleActorCritic.untrained
 
 
 def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int, device: torch.device) -> FtwLearner:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool2d, cross_entropy
 
-from ....policies.two_timescale import PRIOR_STD, Gaussian
+from ....policies.recurrent import PRIOR_STD, Gaussian
 
 ZERO, POSITIVE, NEGATIVE = range(3)
 """Classes of a reward."""

@@ -1,7 +1,7 @@
 """PPO: policy, value network, optimiser, one update on the newest live play, and the agent made of them."""
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,25 +107,18 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
         decisions to imitate."""
         super().__init__(network, settings, device)
         self.values = None if values is None else values.to(device)
-        self._shuffle, self._demonstrations = shuffle, demonstrations
+        self.shuffle, self._demonstrations = shuffle, demonstrations
         head = getattr(network, "value_head", None) if values is None else values.head
         assert isinstance(head, nn.Linear)
         self._value_head = head
-        self._return_scale = ReturnScale(head) if settings.scale_returns else None
-        low = settings.precision == "bfloat16"
+        self.return_scale = ReturnScale(head) if settings.scale_returns else None
         self._dense = None
-        if values is not None:
-            critic = DenseLayers.of([*values.trunk, head], low)
-            self._dense = LeafGradients.of(critic, network.dense_layers(low))
+        if values is not None and settings.precision == "float32":
+            self._dense = LeafGradients.of(DenseLayers.of([*values.trunk, head]), network.dense_layers())
         self._parameters = [*network.parameters(), *(() if values is None else values.parameters())]
         on_gpu = device.type == "cuda"
         self._gradients = CudaGraphs(self._set_gradients, self._parameters) if on_gpu else self._set_gradients
-        self._optimiser = torch.optim.Adam(self._parameters, eps=settings.epsilon, fused=True)
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        own = {"values": self.values, "return_scale": self._return_scale, "optimiser": self._optimiser}
-        return {**super().parts, **own, "shuffle": self._shuffle}
+        self.optimiser = torch.optim.Adam(self._parameters, eps=settings.epsilon, fused=True)
 
     def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take up to `epochs` passes over the sequences."""
@@ -151,7 +144,7 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
         teacher = None
         if now.kickstarting and played.teacher is not None:
             teacher = self._tensor(played.teacher).flatten(0, 1)
-        scale = self._return_scale
+        scale = self.return_scale
         with nullcontext(returns) if scale is None else scale.learning_from(returns) as targets:
             every = Minibatch(inputs[:, :-1].flatten(0, 1), actions, log_mu, advantage, targets, teacher)
             figures = self._passes(every, now)
@@ -165,7 +158,7 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
         steps: list[dict[str, Tensor]] = []
         epochs, kl = 0, 0.0
         while epochs < self.settings.epochs and kl <= PATIENCE * self.settings.target_kl:
-            order = self._tensor(self._shuffle.permutation(len(every.actions)))
+            order = self._tensor(self.shuffle.permutation(len(every.actions)))
             results = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
             kl = float(ppo.kl_estimate(torch.cat([one["log_ratio"] for one in results])))
             steps, epochs = steps + results, epochs + 1
@@ -179,14 +172,14 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
         """Take a step on a minibatch, with demonstrated decisions that are sampled anew in phases with imitation."""
         imitated: tuple[Tensor | None, ...] = (None, None, None)
         if now.imitation and self._demonstrations is not None:
-            rows = self._demonstrations.sample(self.settings.imitation_minibatch, self._shuffle)
+            rows = self._demonstrations.sample(self.settings.imitation_minibatch, self.shuffle)
             probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
             inputs = self.network.trunk_input(self._tensor(rows.observations))
             imitated = inputs, self._tensor(rows.actions), probabilities
         weights = now.entropy * self.settings.entropy_coefficient, now.imitation, now.kickstarting
         numbers = torch.tensor(weights, dtype=self._value_head.weight.dtype, device=self._device)
         results = self._gradients(now.critic_only, numbers, *batch, *imitated)
-        take_step(self._optimiser, self.settings.learning_rate * now.learning_rate)
+        take_step(self.optimiser, self.settings.learning_rate * now.learning_rate)
         return results
 
     def loss(
@@ -269,8 +262,7 @@ def new_network(
     settings: PpoSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
 ) -> Actor:
     """The untrained network of these settings."""
-    kind = ValuedActor if settings.shared else Actor
-    return kind(observation, actions, settings.hidden, generator, settings.convolutions)
+    return (ValuedActor if settings.shared else Actor).untrained(settings, observation, actions, generator)
 
 
 def new_learner(network: Actor, settings: PpoSettings, seed: int, device: torch.device) -> PpoLearner:

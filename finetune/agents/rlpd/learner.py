@@ -1,14 +1,13 @@
 """RLPD: ensemble, target ensemble, optimiser, one update on transitions, and the agent with its memory."""
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ....common.errors import BadInput
-from ....envs.spec import ObservationSpec
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import DEMONSTRATIONS, Sequences, Transitions, joined
 from ...log import UpdateStats, means_by_source
@@ -39,11 +38,7 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         self._generator = generator
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._targets: list[Tensor] = list(self.target.parameters())
-        self._optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
+        self.optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)
 
     def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on L + imitation · Σ_i mean_b J_E,i·[b is a demonstration]."""
@@ -69,7 +64,7 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
             loss = loss + now.imitation * shortfall.mean(dim=1).sum()
 
         rate = self.settings.learning_rate * now.learning_rate
-        norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
+        norm = descend(self.optimiser, loss, rate, self.settings.max_gradient_norm)
         move_towards(self._targets, self._parameters, self.settings.tau)
         return self._stats(batch, q_taken.detach(), target, norm) if diagnose else None
 
@@ -120,11 +115,7 @@ class RlpdAgent(QAgent):
         return joined(parts)
 
 
-def new_network(
-    settings: RlpdSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
-) -> EnsembleQ:
-    """The untrained network of these settings."""
-    return EnsembleQ(observation, actions, settings.hidden, generator, settings.members)
+new_network = EnsembleQ.untrained
 
 
 def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:

@@ -1,18 +1,16 @@
 """V-trace: unrolls of a recurrent network, the loss of a batch of them, the learner, and the agent made of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ....envs.spec import ObservationSpec
 from ....policies.devices import WEIGHTS
 from ....policies.networks import LayeredNetwork
-from ....policies.recurrent import RecurrentActorCritic
+from ....policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
 from ....policies.state import State, reset_rows, select_rows, to_tensors
-from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...log import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
@@ -149,11 +147,7 @@ class UnrollLearner(LiveLearner[N, S]):
         """more: parameters to train in addition to the network's."""
         super().__init__(network, settings, device)
         parameters = [*network.parameters(), *more]
-        self._optimiser = torch.optim.Adam(parameters, eps=settings.epsilon)
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        return {**super().parts, "optimiser": self._optimiser}
+        self.optimiser = torch.optim.Adam(parameters, eps=settings.epsilon)
 
     def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         return UpdateStats(mean_figures([self._step(played, now) for _ in range(self.settings.passes)]), {})
@@ -165,7 +159,7 @@ class UnrollLearner(LiveLearner[N, S]):
     def _step(self, sequences: Sequences, now: PhaseValues) -> dict[str, float]:
         loss, scalars = self.loss(sequences, now)
         rate = self.settings.learning_rate * now.learning_rate
-        norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
+        norm = descend(self.optimiser, loss, rate, self.settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
 
 
@@ -177,11 +171,7 @@ class VtraceLearner(UnrollLearner[RecurrentActorCritic, VtraceSettings]):
         return actor_critic(played, result, self.settings, now)
 
 
-def new_network(
-    settings: VtraceSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
-) -> RecurrentActorCritic:
-    """The untrained network of these settings."""
-    return RecurrentActorCritic(observation, actions, settings.hidden, settings.memory, generator)
+new_network = RecurrentActorCritic.untrained
 
 
 def live_network(run: Any, kind: type[N]) -> N:

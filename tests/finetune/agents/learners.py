@@ -26,8 +26,7 @@ from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor, Values
 from qwop.policies.q_networks import EnsembleQ, QNetwork
-from qwop.policies.recurrent import RecurrentActorCritic
-from qwop.policies.two_timescale import TwoTimescaleActorCritic
+from qwop.policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
 from qwop.pretrain.rows import Rows
 
 from ..fakes import CPU, make_batch, weights_of

@@ -16,7 +16,7 @@ from qwop.finetune.agents.ftw import losses as ftw
 from qwop.finetune.agents.ppo import losses as ppo
 from qwop.finetune.agents.rlpd import losses as rlpd
 from qwop.finetune.agents.vtrace import losses as vtrace
-from qwop.policies.two_timescale import Gaussian
+from qwop.policies.recurrent import Gaussian
 from torch import Tensor
 
 NO, YES = False, True

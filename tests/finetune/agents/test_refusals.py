@@ -16,8 +16,7 @@ from qwop.finetune.schedules.phase import FULL, Phase
 from qwop.policies.networks import Actor, ActorCritic, Network, Values
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ, QNetwork
-from qwop.policies.recurrent import RecurrentActorCritic
-from qwop.policies.two_timescale import TwoTimescaleActorCritic
+from qwop.policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
 
 from ..fakes import CARTPOLE, write_games
 from ..runs import make_run

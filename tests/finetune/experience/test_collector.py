@@ -12,8 +12,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.collector import WORTH_A_GPU, WORTH_HOLDING, Collector, PolicySnapshot, place_to_act
 from qwop.policies.networks import Actor, Network
 from qwop.policies.q_networks import QNetwork
-from qwop.policies.recurrent import RecurrentActorCritic
-from qwop.policies.two_timescale import TwoTimescaleActorCritic
+from qwop.policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
 
 from ..fakes import Counting, Memoryless, Remembering, Saving, check_sequences, make_collector, vector
 

@@ -13,9 +13,8 @@ from qwop.finetune.agents.ftw.learner import CONTROL_GAMMA, FeatureControl, FtwL
 from qwop.finetune.agents.ftw.settings import FtwSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.schedules.phase import PhaseValues
-from qwop.policies.noise import absorb, digest, standard_normal
-from qwop.policies.scaling import PixelScaler
-from qwop.policies.two_timescale import TwoTimescaleActorCritic
+from qwop.policies.encoders import PixelScaler
+from qwop.policies.recurrent import TwoTimescaleActorCritic, absorb, digest, standard_normal
 from torch import Tensor
 
 from ...fakes import CPU, make_batch, make_sequences

@@ -218,8 +218,8 @@ def test_with_a_scale_of_returns_an_update_is_that_of_rewards_in_its_units(share
     batch = make_batch(0)
     batch.rewards[:] *= 10.0
     probe.update(batch, NOW)
-    assert probe._return_scale is not None
-    sigma = probe._return_scale.sigma
+    assert probe.return_scale is not None
+    sigma = probe.return_scale.sigma
     assert sigma > 2
     with torch.no_grad():
         for part in head_of(other).parameters():
