@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -97,10 +96,12 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
                 f"{games}: nobody corrected the policy, so there is nothing to learn; the same command plays on"
             )
     after = _learn(settings, before, folder, number)
-    figures = {}
+    figures, games_of_both = {}, EvaluationSettings(episodes=settings.games, seed=settings.seed, greedy=False)
     with progress_bar("games", console) as bar:
+        task = bar.add_task("measuring", total=2 * settings.games)
         for name, path in (("before", before), ("after", after)):
-            figures[name] = _measure(settings, path, bar.add_task(f"measuring {name}", total=settings.games), bar)
+            evaluation = evaluate(load_policy(path), games_of_both, progress=lambda _: bar.advance(task))
+            figures[name] = {**evaluation.summary(), "policy": path.name}
     verdict = gain(figures["before"], figures["after"])
     ranks = {name: (success(one), *pace(one)) for name, one in figures.items()}
     better = ranks["after"] > ranks["before"]
@@ -108,7 +109,7 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
         write_atomic(policy, after.read_bytes())
     else:
         verdict += "; the policy before stays"
-    result = {"round": number, "better": better, "said": verdict, **figures}
+    result = {"round": number, "better": better, "verdict": verdict, **figures}
     write_atomic(folder / RESULT, json.dumps(result, indent=1, allow_nan=False) + "\n")
     console.print(f"round {number}: {verdict}\npolicy: {policy}")
 
@@ -141,10 +142,3 @@ def _clone(clone: Path, seed: int, *words: str) -> Path:
         shutil.rmtree(clone, ignore_errors=True)
         pretrain.run(pretrain.read([*words, f"out={clone}", f"seed={seed}", "games=0", "tracker=none"]))
     return clone / POLICY
-
-
-def _measure(settings: CoachSettings, path: Path, task: Any, bar: Any) -> dict[str, Any]:
-    """Figures of games with drawn actions, which are the same for every policy of these rounds."""
-    games = EvaluationSettings(episodes=settings.games, seed=settings.seed, greedy=False)
-    evaluation = evaluate(load_policy(path), games, progress=lambda count: bar.update(task, completed=count))
-    return {**evaluation.summary(), "policy": path.name}

@@ -75,7 +75,7 @@ def clone(
     }
     policy = Policy(network, info.environment, info.observation, training, None if start is None else start.values)
     passes = (d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs)(network, rows, settings, seed)
-    best = train_with_early_stopping(policy, passes, checked, settings.patience, lambda epoch: on_epoch(epoch, policy))
+    best = train_with_early_stopping(policy, passes, checked, settings.patience, on_epoch)
     network.to("cpu")
     if best == math.inf:
         raise BadInput(
@@ -86,7 +86,7 @@ def clone(
 
 
 def train_with_early_stopping(
-    policy: Policy, passes: Iterator[float], validation: Rows, patience: int, on_epoch: Callable[[Epoch], None]
+    policy: Policy, passes: Iterator[float], validation: Rows, patience: int, on_epoch: Callable[[Epoch, Policy], None]
 ) -> float:
     """Run `passes`, each of which trains `policy` in place and yields its loss, and restore the best one's weights.
 
@@ -107,7 +107,7 @@ def train_with_early_stopping(
         since_best = 0 if is_best else since_best + 1
         if is_best:
             best, best_weights = nats, copy.deepcopy(policy.network.state_dict())
-        on_epoch(Epoch(number, loss, nats, measures.accuracy, is_best))
+        on_epoch(Epoch(number, loss, nats, measures.accuracy, is_best), policy)
         if since_best == patience:
             break
     policy.network.load_state_dict(best_weights)

@@ -4,7 +4,6 @@ import logging
 import math
 from collections.abc import Iterator
 from importlib.util import find_spec
-from types import ModuleType
 
 import numpy as np
 import torch
@@ -33,8 +32,11 @@ def d3rlpy_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings,
             "policy_weight, person_weight: DiscreteBC weighs all decisions alike; expected the same for both, 0 for "
             "one of them, or backend=torch"
         )
+    import d3rlpy
+    import structlog
+
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))  # or a line per pass
     settings = settings.completed(soft=False)
-    d3rlpy = _import_quietly()
     d3rlpy.seed(seed)
     updates = math.ceil(len(rows) / settings.batch_size)
     device = network.policy_head.weight.device
@@ -77,10 +79,8 @@ def _copy_weights(imitator: torch.nn.Module, network: TrunkedPolicy) -> None:
     """Copy the encoder into the trunk and the output layer into the policy head; the Q head stays as it is."""
     theirs = [module for module in imitator.modules() if isinstance(module, torch.nn.Linear)]
     ours = [*(module for module in network.trunk if isinstance(module, torch.nn.Linear)), network.policy_head]
-    with torch.no_grad():
-        for source, target in zip(theirs, ours, strict=True):
-            target.weight.copy_(source.weight)
-            target.bias.copy_(source.bias)
+    for source, target in zip(theirs, ours, strict=True):
+        target.load_state_dict(source.state_dict())
 
 
 def require_d3rlpy(settings: CloningSettings) -> None:
@@ -92,13 +92,3 @@ def require_d3rlpy(settings: CloningSettings) -> None:
             raise BadInput(
                 f"{name}={getattr(settings, name):g}: DiscreteBC has no such setting; expected 0, or backend=torch"
             )
-
-
-def _import_quietly() -> ModuleType:
-    """Import d3rlpy with its log silenced; a line per pass would break the progress bar."""
-    import d3rlpy
-    import structlog
-
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    module: ModuleType = d3rlpy
-    return module

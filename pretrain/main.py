@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import TaskID
 
 from ..common.errors import BadInput, EnvironmentFailed
 from ..common.files import write_atomic
@@ -216,15 +215,11 @@ def _play(policy: Policy, settings: PretrainSettings, console: Console) -> list[
         return []
     evaluations = []
     with progress_bar("games", console) as bar:
+        task = bar.add_task("playing", total=2 * settings.games)
         for greedy in (True, False):
-            task = bar.add_task("playing greedily" if greedy else "playing as drawn", total=settings.games)
-
-            def show(count: int, task: TaskID = task) -> None:
-                bar.update(task, completed=count)
-
             games = EvaluationSettings(
                 episodes=settings.games, seed=settings.seed, max_idle_frames=settings.max_idle_frames, greedy=greedy
             )
-            evaluations.append(evaluate(policy, games, progress=show))
+            evaluations.append(evaluate(policy, games, progress=lambda _: bar.advance(task)))
     console.print(games_table(evaluations))
     return evaluations

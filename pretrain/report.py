@@ -17,6 +17,7 @@ from ..datasets import embedded
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
+from ..evaluation.figures import rank_of
 from ..evaluation.report import best_game, charts, rows_of
 from ..policies.champion import CHAMPION
 from .measures import CLONE, REPEAT_LAST, HeldOut
@@ -51,7 +52,7 @@ def pretraining_page(
         parts += ["<h2>Games of the clone</h2>", _figures(games_table(games))]
         judgements = {_played(one): one.any_start for one in games}
         parts.append(f'<div class="charts">{"".join(charts(judgements))}</div>')
-        parts.append(best_game(max(games, key=_farthest), None))
+        parts.append(best_game(max(games, key=lambda one: rank_of(one.results[one.best.index])), None))
     return page(f"Clone of {dataset}", "".join([*parts, origin(command, settings)]))
 
 
@@ -63,11 +64,6 @@ def _figures(table: Table) -> str:
     """A table for the terminal as one of the page."""
     columns = [[str(cell) for cell in column.cells] for column in table.columns]
     return figures([str(column.header) for column in table.columns], list(zip(*columns, strict=True)))
-
-
-def _farthest(evaluation: Evaluation) -> tuple[float, ...]:
-    figures = evaluation.summary()
-    return figures.get("finishes", 0), figures.get("best_metres", 0.0), figures["best_return"]
 
 
 MEASURED = {"accuracy": ".1%", "nats": ".3f", "calibration_error": ".3f"}

@@ -97,7 +97,7 @@ def train(biases: list[float], patience: int, validation: Rows = VALIDATION) -> 
             yield 0.0
 
     reported: list[Epoch] = []
-    best = train_with_early_stopping(policy, passes(), validation, patience, reported.append)
+    best = train_with_early_stopping(policy, passes(), validation, patience, lambda epoch, _: reported.append(epoch))
     assert best == min(epoch.validation_nats for epoch in reported)
     return policy, reported
 
