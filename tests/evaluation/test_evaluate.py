@@ -61,14 +61,9 @@ def test_times_are_of_the_finished_games_and_metres_of_all() -> None:
     for mean in ("mean_seconds", "mean_metres", "mean_return", "finish_share"):
         low, high = figures[f"{mean}_interval"]
         assert low < figures[mean] < high
-
-
-def test_without_a_finish_there_is_no_time() -> None:
-    figures = of(run(0, 3.0, 4.0, "fell")).summary()
-    assert figures["finishes"] == 0
-    for name in ("best_seconds", "median_seconds", "mean_seconds", "mean_seconds_interval"):
-        assert figures[name] is None
-    assert figures["mean_metres"] == 4.0
+    without = of(run(0, 3.0, 4.0, "fell")).summary()
+    times = ("best_seconds", "median_seconds", "mean_seconds", "mean_seconds_interval")
+    assert ([without[name] for name in times], without["finishes"]) == ([None] * 4, 0)
 
 
 def test_a_bootstrap_interval_is_that_of_the_mean() -> None:
@@ -98,11 +93,6 @@ def test_the_games_are_those_of_the_seed_whatever_the_number_at_a_time(policy: P
     assert many.results == one.results
     assert [result.index for result in many.results] == list(range(7))
     assert evaluate(policy, EvaluationSettings(episodes=7, seed=5)).results != many.results
-
-
-def test_games_begin_with_idle_frames_from_none_to_the_most(policy: Policy) -> None:
-    results = evaluate(policy, EvaluationSettings(episodes=60, max_idle_frames=3)).results
-    assert {result.idle_frames for result in results} == {0, 1, 2, 3}
 
 
 def test_every_start_of_greedy_games_is_played_once_and_needs_no_interval(policy: Policy) -> None:
@@ -179,24 +169,17 @@ def test_a_fast_finish_is_better_than_a_slow_one_and_both_than_a_long_way_and_th
     assert sorted(others, key=rank_of) == others
 
 
-def test_the_best_game_is_the_farthest_where_none_finishes(policy: Policy) -> None:
-    evaluation = evaluate(policy, EvaluationSettings(episodes=20, greedy=False))
+def test_the_best_game_is_the_farthest_where_none_finishes_and_the_first_of_equals(policy: Policy) -> None:
+    counts, games = list[int](), list[Game]()
+    settings = EvaluationSettings(episodes=20, max_idle_frames=30, greedy=False)
+    evaluation = evaluate(policy, settings, progress=counts.append, on_game=games.append)
+    assert counts == [*range(1, 21)]
+    assert [result_of(game) for game in games] == list(evaluation.results)
     farthest = max(evaluation.results, key=lambda result: result.metres or 0)
     assert evaluation.best.info["score"] == farthest.metres
     assert result_of(evaluation.best) == evaluation.results[evaluation.best.index]
-
-
-def test_of_equal_games_the_first_is_the_best(policy: Policy) -> None:
-    settings = EvaluationSettings(episodes=3, max_idle_frames=0)  # greedy games from the same start
-    assert evaluate(policy, settings).best.index == 0
-
-
-def test_progress_and_games_are_reported_one_by_one(policy: Policy) -> None:
-    counts: list[int] = []
-    games: list[Game] = []
-    evaluation = evaluate(policy, EvaluationSettings(episodes=5), progress=counts.append, on_game=games.append)
-    assert counts == [1, 2, 3, 4, 5]
-    assert [result_of(game) for game in games] == list(evaluation.results)
+    alike = EvaluationSettings(episodes=3, max_idle_frames=0)  # greedy games from the same start
+    assert evaluate(policy, alike).best.index == 0
 
 
 def test_other_environments_have_returns_and_no_metres() -> None:
@@ -282,8 +265,3 @@ def test_an_evaluation_and_its_film_are_kept_if_the_environment_fails_as_it_is_c
 )
 def test_starts_beyond_the_published_ones_are_told_apart(most: int, expected: list[tuple[str, int, int]]) -> None:
     assert [(start.name, start.least, start.most) for start in starts_up_to(most)] == expected
-
-
-def test_a_start_holds_its_numbers_of_idle_frames() -> None:
-    settled = starts_up_to(300)[2]
-    assert [frames in settled for frames in (None, 59, 60, 300, 301)] == [False, False, True, True, False]

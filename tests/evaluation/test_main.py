@@ -47,13 +47,8 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     assert game.events[-1, 0] == pytest.approx(best["metres"])
     assert (out / "best.mp4").stat().st_size > 10_000
     assert "episodes: 6" in (out / "config.yaml").read_text()
-    assert sorted(path.name for path in out.iterdir()) == [
-        "best.mp4",
-        "best_keys.txt",
-        "config.yaml",
-        "evaluation.json",
-        "report.html",
-    ]
+    files = ["best.mp4", "best_keys.txt", "config.yaml", "evaluation.json", "report.html"]
+    assert sorted(path.name for path in out.iterdir()) == files
     page = (out / "report.html").read_text()
     assert f"qwop-evaluate policy={policy_file} episodes=6 greedy=false out={out} seed=3" in page
     assert "episodes: 6" in page
@@ -65,35 +60,16 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     assert not re.search(r'(src|href)="(?!data:)', page)
 
 
-def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, evaluate: Evaluate) -> None:
-    (tmp_path / "config.yaml").write_text("held_out: 0.2\n")
-    (tmp_path / "report.html").write_text("of the training")
-    code, _, error = evaluate(f"policy={policy_file}", "episodes=2", "video=false", f"out={tmp_path}")
-    assert code == 2
-    assert error.count("\n") == 1
-    assert "of another command, whose config.yaml sets held_out; give out= another folder" in error
-    assert (tmp_path / "config.yaml").read_text() == "held_out: 0.2\n"
-    assert (tmp_path / "report.html").read_text() == "of the training"
-
-
-def test_an_evaluation_may_be_made_again_in_its_folder_of_a_single_kind_of_start(
-    policy_file: Path, tmp_path: Path, evaluate: Evaluate
-) -> None:
-    settings = [f"policy={policy_file}", "max_idle_frames=30", "video=false", f"out={tmp_path}"]
-    for episodes in (2, 3):
-        assert evaluate(*settings, f"episodes={episodes}").code == 0
-    assert "episodes: 3" in (tmp_path / "config.yaml").read_text()
-    assert "<th>late decisions</th>" in (tmp_path / "report.html").read_text()
-
-
 def test_the_film_of_an_earlier_evaluation_does_not_stay_beside_another(
     policy_file: Path, tmp_path: Path, evaluate: Evaluate
 ) -> None:
-    for asked in ([f"policy={policy_file}", "episodes=2"], ["keys=champion"]):
-        assert evaluate(*asked, "video=false", f"out={tmp_path}").code == 0
+    for words in ([f"policy={policy_file}", "max_idle_frames=30", "episodes=2"], ["keys=champion"]):
+        assert evaluate(*words, "video=false", f"out={tmp_path}").code == 0
         (tmp_path / "best.mp4").write_bytes(b"film")
-        assert evaluate(*asked, "video=false", f"out={tmp_path}").code == 0
+        assert evaluate(*words, "video=false", f"out={tmp_path}").code == 0
         assert not (tmp_path / "best.mp4").exists()
+    assert evaluate(f"policy={policy_file}", "episodes=3", "video=false", f"out={tmp_path}").code == 0
+    assert "episodes: 3" in (tmp_path / "config.yaml").read_text()
 
 
 def test_another_decision_rate_can_be_tried_and_the_report_lies_beside_the_policy(

@@ -30,6 +30,7 @@ REFUSED = [
     ("policy={file} world=original original.timeout=soon", "original.timeout"),
     ("policy={file} world=original +original.speed=3", "original.speed: no such setting"),
     ("policy={other} world=original original.folder=.", "plays CartPole-v1"),
+    ("policy={file} out={foreign}", "of another command, whose config.yaml sets held_out; give out= another folder"),
 ]
 
 
@@ -47,10 +48,14 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     # A policy with QWOP's shapes that says it is of another environment.
     other = Policy(ActorCritic(71, 11, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((71,)))
     names = {"file": policy_file, "text": text, "other": save_policy(tmp_path / "other.safetensors", other)}
-    before = sorted(tmp_path.iterdir())
+    foreign = names["foreign"] = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "config.yaml").write_text("held_out: 0.2\n")
+    before = sorted(tmp_path.rglob("*"))
     monkeypatch.chdir(tmp_path)
-    code, _, error = evaluate(*line.format(**names).split(), f"out={tmp_path / 'out'}")
+    words = line.format(**names).split()
+    code, _, error = evaluate(*words, *([] if "out=" in line else [f"out={tmp_path / 'out'}"]))
     (only,) = error.strip().splitlines()
     assert code == 2
     assert said in only
-    assert sorted(tmp_path.iterdir()) == before
+    assert sorted(tmp_path.rglob("*")) == before

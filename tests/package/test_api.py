@@ -61,13 +61,6 @@ def test_a_dataset_is_cloned_alike_from_its_folder_and_as_an_object(games: Path,
 
 
 @pytest.mark.usefixtures("no_files")
-def test_a_selection_of_games_is_cloned(games: Path, clone: qwop.CloneResult) -> None:
-    some = qwop.open_dataset(games).select([0, 1, 2])
-    other = qwop.pretrain(some, epochs=2, games=0, hidden=[8], quiet=True)
-    assert not same(weights(clone.policy), weights(other.policy))
-
-
-@pytest.mark.usefixtures("no_files")
 def test_a_clone_goes_on_from_a_policy(games: Path, clone: qwop.CloneResult) -> None:
     before = weights(clone.policy)
     more = qwop.pretrain(games, policy=clone.policy, epochs=1, games=0, quiet=True)

@@ -23,9 +23,6 @@ def test_every_public_name_is_there() -> None:
     for name in qwop.__all__:
         assert getattr(qwop, name) is not None
     assert qwop.replay([1, 0]).states.shape == (3, 14, 6)
-
-
-def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'qwop' has no attribute 'nothing'"):
         _ = qwop.nothing  # type: ignore[attr-defined]
 

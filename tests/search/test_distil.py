@@ -1,15 +1,9 @@
 """Distillation: the policy plays the games that it is given, and otherwise as before."""
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
-from qwop.policies.policy import Policy
-from qwop.policies.rollout import play
 from qwop.search.distil import distil, distil_loss, margins, own_play_loss
 from qwop.search.settings import DistilSettings
 
@@ -24,12 +18,6 @@ def test_margins_and_losses_of_known_logits() -> None:
     before, now = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.8, 0.2]]).log()
     torch.testing.assert_close(own_play_loss(before, now), torch.tensor(0.2231436))  # ½ ln(½/0.8) + ½ ln(½/0.2)
     assert own_play_loss(before, before) == 0.0
-
-
-@given(st.lists(st.integers(-4, 4), min_size=3, max_size=3), st.integers(0, 2))
-def test_a_margin_is_positive_where_the_greedy_policy_takes_the_action(row: list[int], action: int) -> None:
-    margin = float(margins(torch.tensor([row], dtype=torch.float32), torch.tensor([action])))
-    assert (margin > 0) == all(row[action] > other for place, other in enumerate(row) if place != action)
 
 
 def make(seed: int = 0) -> Actor:
@@ -61,24 +49,6 @@ def test_training_equals_a_reference_in_float64() -> None:
     found, wanted = network.logits(torch.cat([state, own])), expected.logits(torch.cat([state, own]).double())
     assert (found - start).abs().max() > 0.3
     torch.testing.assert_close(found.double(), wanted, atol=1e-3, rtol=1e-3)
-
-
-def test_a_game_that_was_drawn_is_what_the_policy_plays_greedily_then() -> None:
-    settings = {"observation": "full", "frames_per_step": 2, "reward": "race", "time_limit": 3.0}
-    network = make()
-    policy = Policy(network, EnvironmentSpec("QWOP-v1", settings), ObservationSpec((94,)))
-    (drawn,) = play(policy, episodes=1, seed=1, greedy=False)
-    (before,) = play(policy, episodes=1, seed=1, greedy=True)
-    assert not np.array_equal(before.actions, drawn.actions)
-    states = torch.from_numpy(drawn.observations[:-1])
-    actions = torch.from_numpy(drawn.actions.astype(np.int64))
-    missed = distil(
-        network, states, actions, states, DistilSettings(steps=1000, own=0.0, margin=0.05, learning_rate=2e-3)
-    )
-    (now,) = play(policy, episodes=1, seed=1, greedy=True)
-    assert missed == 0
-    np.testing.assert_array_equal(now.actions, drawn.actions)
-    assert margins(network.logits(states), actions).min() > 0.01
 
 
 def test_a_rare_decision_that_is_missed_is_learned_soon() -> None:

@@ -102,6 +102,8 @@ def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environm
         (["policy={file}", "first=-1"], "first=-1"),
         (["policy={file}", "first=2000", "games=3", "every=600"], "the last would begin after 3,200 frames"),
         (["policy={without}"], "without values"),
+        (["policy={file}", "out={foreign}"], "of another command, whose config.yaml sets schedule"),
+        (["policy={file}", "out={busy}"], "another process is writing there"),
         # The time limit is 90 frames.
         (["policy={file}", "first=100"], "first=100: after 100 frames without a key the game is over"),
         (["policy={file}", "every=50", "games=3"], "first=0: after 100 frames without a key the game is over"),
@@ -111,23 +113,16 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     arguments: list[str], complaint: str, policy_file: Path, tmp_path: Path, search: Command
 ) -> None:
     without = save_policy(tmp_path / "without.safetensors", replace(runner(), values=None))
-    words = [argument.format(file=policy_file, without=without) for argument in arguments]
-    code, _, error = search("lookahead=2", "video=false", *words, f"out={tmp_path / 'out'}")
-    assert (code, error.count("\n")) == (2, 1)
-    assert complaint in error
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_second_search_in_a_folder_is_refused(policy_file: Path, tmp_path: Path, search: Command) -> None:
-    with exclusive_lock(tmp_path / "out", "out"):
-        done = search(f"policy={policy_file}", f"out={tmp_path / 'out'}")
-    assert done.code == 2
-    assert "another process is writing there" in done.err
-
-
-def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, search: Command) -> None:
-    (tmp_path / "config.yaml").write_text("schedule: {}\n")
-    code, _, error = search(f"policy={policy_file}", f"out={tmp_path}", "video=false")
-    assert code == 2
-    assert "holds the run of another command, whose config.yaml sets schedule" in error
-    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+    names = {name: tmp_path / name for name in ("foreign", "busy", "out")}
+    names["foreign"].mkdir()
+    (names["foreign"] / "config.yaml").write_text("schedule: {}\n")
+    words = [argument.format(file=policy_file, without=without, **names) for argument in ("out={out}", *arguments)]
+    words = [*{word.partition("=")[0]: word for word in words}.values()]
+    with exclusive_lock(names["busy"], "out"):
+        files = sorted(tmp_path.rglob("*"))
+        code, _, error = search(
+            "lookahead=2", "video=false", *{word.partition("=")[0]: word for word in words}.values()
+        )
+        assert (code, error.count("\n")) == (2, 1)
+        assert complaint in error
+        assert sorted(tmp_path.rglob("*")) == files
