@@ -15,6 +15,8 @@ from qwop.policies.policy import Policy
 from qwop.policies.recurrent import TwoTimescaleActorCritic
 from qwop.population.head_to_head import figures_of, play_head_to_head, shared_race, tournament
 
+from ..fakes import untrained
+
 SIZE, ACTIONS = 94, 11
 
 
@@ -94,9 +96,11 @@ def test_a_race_has_the_rate_of_whoever_decides_most_often() -> None:
     assert shared_race(race(2), [runner(6), runner(4)]).settings["frames_per_step"] == 2
 
 
-def test_rates_that_do_not_divide_each_other_are_refused() -> None:
+def test_rates_that_do_not_divide_each_other_and_other_games_are_refused() -> None:
     with pytest.raises(BadInput, match="a policy decides every 2 frames, and the race 3"):
         play_head_to_head(thinker(3), [runner(2)], race(3), games=1)
+    with pytest.raises(BadInput, match=r"^.?CartPole-v1.*: a policy of CartPole-v1, which cannot run in a race"):
+        play_head_to_head(untrained(EnvironmentSpec("CartPole-v1")), [runner(2)], race(2), games=1)
     with pytest.raises(BadInput, match="decides 10 times a second, but in the race it is 15"):
         play_head_to_head(thinker(2), [runner(3)], race(2), games=1)
 

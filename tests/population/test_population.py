@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.common.errors import BadInput
+from qwop.envs.race.events import EVENTS
 from qwop.population.agents import FtwAgents
 from qwop.population.population import Population
-from qwop.population.rewards import HAND_MADE
+from qwop.population.rewards import HAND_MADE, event_rewards
 from qwop.population.rival_races import RaceEnd
 from qwop.population.settings import (
     EvolutionSettings,
@@ -67,8 +67,6 @@ def made(**changed: Any) -> tuple[Population, Workers]:
 
 def test_agents_play_as_suits_their_kind() -> None:
     assert PopulationSettings(agent=FtwAgents()).work.decisions == WorkSettings().decisions == 16_000
-    with pytest.raises(BadInput, match="work: expected WorkSettings beside FtwAgents"):
-        PopulationSettings(agent=FtwAgents(), work=PpoWorkSettings())
 
 
 @pytest.mark.parametrize("evolution", [EvolutionSettings(enabled=False), EvolutionSettings(burn_in=10_000)])
@@ -172,6 +170,8 @@ def test_rivals_that_never_learn_are_met_without_weights_and_pin_the_ratings() -
 
 @pytest.mark.parametrize(("rewards", "by_hand"), [("drawn", False), ("fixed", True), ("both", True)])
 def test_rewards_begin_by_hand_or_drawn_and_may_stay(rewards: str, by_hand: bool) -> None:
+    of_events = dict(zip(EVENTS, event_rewards(HAND_MADE), strict=True))
+    assert (of_events["new_metres"], of_events["fall"], of_events["decision"]) == pytest.approx((0.3, -1.0, -0.016))
     population, _ = made(rewards=rewards, evolution=EvolutionSettings(burn_in=0, chance=1.0))
     assert all((member.rewards == HAND_MADE) is by_hand for member in population.members)
     assert len({tuple(member.genes.values()) for member in population.members}) == AGENTS

@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from qwop.common.errors import BadInput
 from qwop.envs.race.events import EVENTS, SPARSE
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.policies.files import load_policy
-from qwop.policies.networks import Actor
-from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.population.rival_races import Rival, RivalRaces, view_of
 
@@ -215,19 +212,3 @@ def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
     for name in ("observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     assert all(torch.equal(before[name], tensor) for name, tensor in other.state_dict().items())
-
-
-CART = Policy(Actor(4, 2, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-
-
-@pytest.mark.parametrize(
-    ("policy", "race", "said"),
-    [
-        (None, {"frames_per_step": 3}, "decides 30 times a second, but in the race it is 10"),
-        (CART, {}, "a policy of CartPole-v1, which cannot run in a race"),
-    ],
-)
-def test_a_policy_that_cannot_run_in_a_race_is_refused(policy: Policy | None, race: dict[str, Any], said: str) -> None:
-    spec = EnvironmentSpec("QWOPRace-v1", {**FRAMES.settings, **race})
-    with pytest.raises(BadInput, match=f"^it: .*{said}"):
-        view_of(policy or load_policy("champion"), spec, "it")

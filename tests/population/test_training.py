@@ -95,15 +95,6 @@ def test_a_round_depends_on_its_order_alone_and_leaves_it_unchanged(agents: Popu
     assert not equal(done.learner["network"], task.learner["network"])
 
 
-@pytest.mark.parametrize(("learning_rate", "diverged"), [(1e-3, False), (1e35, True)])
-def test_a_learner_whose_numbers_are_not_finite_has_diverged(learning_rate: float, diverged: bool) -> None:
-    trainer = AgentTrainer(RACE, AGENTS["ppo"], WORK)
-    task = task_for(trainer, AGENTS["ppo"])
-    done = trainer.train(replace(task, genes={**task.genes, "learning_rate": learning_rate}))
-    assert done.diverged is diverged
-    assert all(torch.isfinite(weights).all() for weights in done.learner["network"].values()) is not diverged
-
-
 @kinds
 def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None:
     trainer = AgentTrainer(RACE, agents, WORK)
@@ -216,18 +207,6 @@ def test_ppo_learns_with_the_genes_of_its_agent(
         assert learner.network.hidden == learner.values.hidden == (16,)
     shuffles = [state["shuffle"]["state"]["state"] for state in (task.learner, first.learner, second.learner)]
     assert len({*shuffles}) == 3
-
-
-def test_agents_play_any_environment_alone() -> None:
-    agents = AGENTS["vtrace"]
-    trainer = AgentTrainer(CART, agents, WorkSettings(num_games=4, steps=30, unrolls=2))
-    genes = genes_of(agents)
-    done = trainer.train(TrainingTask(genes, {}, trainer.begin(genes, 0), None, 5))
-    assert done.races == []
-    assert len(done.scores) > 0
-    assert done.figures["return"] == pytest.approx(np.mean(done.scores))
-    following = TrainingTask(genes, {}, done.learner, done.play, 6)
-    assert equal(trainer.train(following).learner, trainer.train(following).learner)
 
 
 @kinds

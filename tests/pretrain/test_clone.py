@@ -102,7 +102,7 @@ def train(biases: list[float], patience: int, validation: Rows = VALIDATION) -> 
     return policy, reported
 
 
-def test_the_policy_of_the_best_pass_remains() -> None:
+def test_the_policy_of_the_best_pass_remains_and_patience_ends_the_passes() -> None:
     policy, done = train([0.0, 2.0, 1.0, 0.5], patience=9)
     assert policy.network.policy_head.bias.tolist() == [2.0, -2.0]
     assert [epoch.is_best for epoch in done] == [True, True, False, False]
@@ -111,9 +111,6 @@ def test_the_policy_of_the_best_pass_remains() -> None:
     policy, done = train([0.1, 0.2], patience=9)
     assert [epoch.validation_accuracy for epoch in done] == [1.0, 1.0]
     assert policy.network.policy_head.bias[0].item() == torch.tensor(0.2).item()
-
-
-def test_it_ends_when_patience_is_over() -> None:
     policy, done = train([0.0, 1.0, 0.9, 0.8, 3.0], patience=2)
     assert len(done) == 4
     assert policy.network.policy_head.bias.tolist() == [1.0, -1.0]

@@ -47,20 +47,6 @@ def test_soft_targets_are_cross_entropy_with_the_probabilities_of_the_player() -
     assert smoothed.item() == pytest.approx(cloning_loss(logits, actions, label_smoothing=0.1).item(), abs=1e-6)
 
 
-def test_probabilities_are_learned_from_few_rows_whatever_action_was_drawn() -> None:
-    mu = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], dtype=np.float32)[np.arange(128) % 2]
-    seen = np.eye(2, dtype=np.float32)[np.arange(128) % 2]
-    found = {}
-    for soft in (True, False):
-        network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
-        rows = Rows(seen, np.zeros(128, dtype=np.int64), np.full(128, -1), mu)
-        settings = PLAIN.with_(learning_rate=0.02, input_noise=0.0, soft_targets=soft)
-        list(cloning_epochs(network, rows, settings, seed=0))
-        found[soft] = torch.softmax(network.logits(torch.from_numpy(seen[:2])), -1).detach().numpy()
-    np.testing.assert_allclose(found[True], mu[:2], atol=0.01)
-    assert (found[False][:, 0] > 0.95).all()  # without them only the action counts
-
-
 @pytest.mark.parametrize(
     ("given", "soft", "numbers"),
     [
@@ -186,3 +172,10 @@ def test_units_are_dropped_at_random_and_the_others_make_up_for_them() -> None:
     assert first.unique().tolist() == pytest.approx([0.0, 1.25])
     assert float(first.mean()) == pytest.approx(1.0, abs=0.02)
     assert not torch.equal(first[:, :6], second)
+
+
+def test_targets_are_the_probabilities_of_the_player_unless_actions_are_wanted() -> None:
+    rows = rows_of_targets(soft=True, weighted=False)
+    for soft in (True, False):
+        batch = next(cloning_batches(small_network(), rows, PLAIN.with_(soft_targets=soft), seed=0))
+        assert (batch.mu is not None) is soft
