@@ -81,7 +81,7 @@ def read_files(path: Path, choose: Choose) -> TableFiles:
     files = files_of(path)
     if not files:
         raise BadInput(f"{path}: has no files of rows; {EXPECTED}")
-    tables: list[pa.Table] = []
+    tables: dict[Path, pa.Table] = {}
     notes: dict[str, None] = {}
     separator = ""
     for file in files:
@@ -94,14 +94,18 @@ def read_files(path: Path, choose: Choose) -> TableFiles:
                 table = _parquet(file, choose)
             else:
                 table, separator = _csv(file, choose, notes)
-            if tables and (differ := sorted({*table.column_names} ^ {*tables[0].column_names})):
-                raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
-            tables.append(table)
-    starts = [0, *np.cumsum([*map(len, tables)])[:-1].tolist()]
+            if len(table):
+                tables[file] = table
+            first = next(iter(tables), file)
+            if differ := sorted({*table.column_names} ^ {*tables.get(first, table).column_names}):
+                raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {first.name}, not of both")
+    starts = [0, *np.cumsum([*map(len, tables.values())])[:-1].tolist()]
     with naming(path), foreign(EXPECTED):
-        whole = pa.concat_tables(tables, promote_options="permissive")  # numbers of the widest type
+        if not tables:
+            raise BadInput(f"has no rows; {EXPECTED}")
+        whole = pa.concat_tables(tables.values(), promote_options="permissive")  # numbers of the widest type
         columns = {name: whole.column(name).combine_chunks() for name in whole.column_names}
-        return TableFiles(columns, starts, files, [*notes], separator)
+        return TableFiles(columns, starts, [*tables], [*notes], separator)
 
 
 def lerobot_info(path: Path) -> dict[str, Any]:

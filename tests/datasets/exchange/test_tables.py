@@ -203,7 +203,7 @@ READ: dict[str, Callable[[Path], Path]] = {
     "files that go on with an episode": lambda at: files(at, GAMES[:2], GAMES[2:5], GAMES[5:]),
     "many files": lambda at: files(at, *(GAMES[row : row + 1] for row in range(11))),  # as texts, 10 comes before 2
     "files that number their own episodes": lambda at: files(
-        at, GAMES[:5], GAMES[5:].assign(episode=0), GAMES[:0]
+        at, GAMES[:0], GAMES[:5], GAMES[5:].assign(episode=0), GAMES[:0]
     ),
     "LeRobot 2": lambda at: lerobot(at, *(one for _, one in GAMES.groupby("episode")), name="episode_{:06d}"),
     "LeRobot 3": lambda at: lerobot(at, GAMES),
@@ -242,6 +242,7 @@ def changed(**more: Any) -> Callable[[Path], Path]:
 REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     # Two games in one, or rows twice.
     "steps that are equal": (lambda at: csv(at, rows(steps=[0, 0, 1, 1, 2, 2])), "row 1: step goes from 0 to 0"),
+    "no rows": (lambda at: csv(at, GAMES[:0]), "d.csv: has no rows"),
     "no ends": (
         lambda at: csv(at, GAMES.drop(columns=["episode", "terminated"])), r"columns\.episode=",
     ),
