@@ -24,7 +24,6 @@ from ..datasets.origin import Origin
 from ..datasets.reconstruction.samples import write_samples
 from ..datasets.schema import DatasetInfo, Episode, mu_in_words
 from ..envs.names import ACTIONS, FEATURES, FRAMES_A_SECOND
-from ..envs.qwop.motion import FRAME_SECONDS, START_X
 from ..envs.qwop.rewards import rewards_along
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .settings import ImportSettings
@@ -45,6 +44,12 @@ OBSERVATION_LAG = 1
 
 CLOCK_SECONDS = 1 / FRAMES_A_SECOND
 """Time step of the game's clock in one frame."""
+
+FRAME_SECONDS = 0.04
+"""Time step of the physics, seconds of simulation per frame."""
+
+START_X = 2.5
+"""The torso's x at the start, units; observations hold x relative to the torso."""
 
 JUMP_LINE = 989.0
 """Position of the jump, in units. Beyond it a runner who is still upright can only end the game by landing."""

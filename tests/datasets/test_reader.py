@@ -14,70 +14,17 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as st_numpy
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.control import Branch
 from qwop.datasets.folder import episode_name
 from qwop.datasets.origin import Origin
-from qwop.datasets.schema import OUTCOMES
 from qwop.envs.names import ACTIONS, FEATURES
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 from ..fakes import dataset_of
 
 MakeEpisode = Callable[..., Episode]
-
-numbers32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
-observations32 = st.tuples(st.just("float32"), st.lists(st.integers(1, 3), max_size=3).map(tuple), st.just(numbers32))
-sides = st.integers(1, 9)
-images = st.tuples(
-    st.just("uint8"), st.tuples(sides, sides) | st.tuples(sides, sides, sides), st.just(st.integers(0, 255))
-)
-text = st.text(st.characters(exclude_categories=["Cs"]))
-
-
-@st.composite
-def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
-    """Draw an episode with observations of any shape and type, and the info that it fits."""
-    steps, count = draw(st.integers(1, 6)), draw(st.integers(1, 5))
-    dtype, shape, elements = draw(observations32 | images)
-    weights = draw(st_numpy.arrays(np.float64, (steps, count), elements=st.floats(0.001, 1)))
-    mu = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
-    ending = draw(st.sampled_from([(True, False), (False, True), (True, True)]))
-    frames = st.lists(st.integers(0, 15), max_size=4).map(lambda keys: np.array(keys, dtype=np.uint8))
-    times = st_numpy.arrays(np.float64, steps + 1, elements=st.floats(0, 1e6)).map(np.sort)
-    actors = st_numpy.arrays(np.int8, steps, elements=st.integers(0, 1))
-    episode = Episode(
-        observations=draw(st_numpy.arrays(dtype, (steps + 1, *shape), elements=elements)),
-        actions=draw(st_numpy.arrays(np.int16, steps, elements=st.integers(0, count - 1))),
-        behaviour_probabilities=mu,
-        rewards=draw(st_numpy.arrays(np.float32, steps, elements=numbers32)),
-        times=draw(st.none() | times),
-        keys=draw(st.none() | st.lists(frames, min_size=steps, max_size=steps).map(tuple)),
-        terminated=ending[0],
-        truncated=ending[1],
-        outcome=draw(st.sampled_from(OUTCOMES)),
-        player=draw(text),
-        source=draw(text),
-        mu_kind=draw(text),
-        mu_epsilon=draw(st.none() | st.floats(0, 1)),
-        seed=draw(st.none() | st.integers(0, 2**63 - 1)),
-        metres=draw(st.none() | st.floats(-1e3, 1e3)),
-        origin=draw(st.just(Origin()) | st.builds(Origin, game=st.integers(0, 99), greedy=st.booleans())),
-        max_idle_frames=draw(st.none() | st.integers(0, 3000)),
-        actors=draw(st.none() | actors),
-        policy_probabilities=draw(st.none() | st.just(mu[::-1].copy())),
-        branch=draw(st.none() | st.builds(Branch, st.integers(0, 99), st.integers(0, steps - 1))),
-        created="2026-01-02T03:04:05+00:00",
-        software_version="1.2.3",
-    )
-    values = st.integers(-9, 9) | st.sampled_from([None, True, 0.25])
-    spec = EnvironmentSpec("Any-v0", draw(st.dictionaries(st.sampled_from(["reward", "lag"]), values)))
-    names = tuple(f"ü {i}" for i in range(shape[0])) if len(shape) == 1 and draw(st.booleans()) else None
-    return DatasetInfo(spec, ObservationSpec(shape, dtype), count, observation_names=names), episode
 
 
 def assert_same(found: Episode, expected: Episode) -> None:
@@ -92,16 +39,37 @@ def assert_same(found: Episode, expected: Episode) -> None:
             assert mine == theirs, field.name
 
 
-@given(datasets())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_what_is_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, given_dataset: tuple[DatasetInfo, Episode]
-) -> None:
-    info, episode = given_dataset
-    folder = tmp_path_factory.mktemp("dataset")
-    dataset = dataset_of(folder, info, episode)
-    assert dataset.info == info
-    assert dataset.info.observation_names == info.observation_names
+KEYS = [np.array(keys, dtype=np.uint8) for keys in ([], [15], [0, 1, 2], [], [8])]
+MU = np.array([[1e-30, 1]] * 5, dtype=np.float32)
+
+ODD: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "everything": (
+        (71,),
+        {
+            "keys": tuple(KEYS), "seed": 2**63 - 1, "metres": -0.0, "origin": Origin(game=9, greedy=False),
+            "actors": np.array([0, 1, 1, 0, 0], np.int8), "policy_probabilities": MU, "branch": Branch(7, 4),
+            "max_idle_frames": 3000, "player": "O\u2019Brien \n\0 ü 動", "mu_kind": "any", "mu_epsilon": None,
+            "terminated": True, "truncated": True,
+        },
+    ),
+    "nothing": ((), {"keys": None, "times": None, "seed": None, "metres": None, "player": "", "source": ""}),
+    "one decision": ((2, 1, 3), {"steps": 1, "rewards": np.array([3e38], np.float32), "times": np.zeros(2)}),
+    "a picture": ((9, 1, 3), {"observations": np.arange(6 * 27, dtype=np.uint8).reshape(6, 9, 1, 3), "keys": None}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_written_is_read(tmp_path: Path, make_episode: MakeEpisode, name: str) -> None:
+    shape, fields = ODD[name]
+    writing = {"created": "2026-01-02T03:04:05+00:00", "software_version": "1.2.3"}
+    if name == "everything":
+        fields = {**fields, "actions": np.ones(5, np.int16), "behaviour_probabilities": MU}
+    episode = make_episode(count=2, shape=shape, **fields, **writing)
+    names = tuple(f"ü {place}" for place in range(71)) if name == "everything" else None
+    spec = EnvironmentSpec("Any-v0", {"reward": None, "lag": 0.25, "on": True})
+    info = DatasetInfo(spec, ObservationSpec(shape, episode.observations.dtype.name), 2, observation_names=names)
+    dataset = dataset_of(tmp_path, info, episode)
+    assert (dataset.info, dataset.info.observation_names) == (info, names)
     assert_same(dataset[0], episode)
 
 

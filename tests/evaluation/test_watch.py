@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets.from_keys import qwop_info, relabelled
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import open_dataset
 from qwop.envs.pictures.player import rows_of_game
 from qwop.envs.qwop.keys_file import write_keys
@@ -20,12 +20,12 @@ KEYS = np.repeat([0, 9, 6, 9], 8).astype(np.uint8)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A dataset of two games with keys, and one without."""
+    """A dataset of three games."""
     info = qwop_info(frames_per_step=3, reward="speed")
     one, two, three = (
         game_of(keys, info, player=player) for player, keys in (("one", KEYS), ("two", KEYS[8:]), ("three", KEYS))
     )
-    return dataset_of(tmp_path / "games", info, one, two, replace(three, keys=None)).folder
+    return dataset_of(tmp_path / "games", info, one, two, three).folder
 
 
 def test_an_episode_is_shown_as_its_keys_play_it(folder: Path) -> None:
@@ -42,16 +42,6 @@ def test_episodes_keep_their_numbers_where_one_was_set_aside(folder: Path) -> No
         "episode 1",
         "episode 2",
     ]
-
-
-def test_an_episode_without_keys_is_drawn_from_its_observations(folder: Path) -> None:
-    (clip,) = clips_of(WatchSettings(dataset=str(folder), episode=2))
-    played = rows_of_game(KEYS)
-    assert clip.rows.shape == played.shape
-    legs_and_trunk = slice(1, 36, 3)  # y, which observations tell
-    np.testing.assert_allclose(clip.rows[::3, legs_and_trunk], played[::3, legs_and_trunk], atol=1e-3)
-    hurdle = clip.rows[:, 3 * 13]  # its place is not told: out of sight
-    assert (hurdle < -100).all()
 
 
 def test_a_page_holds_all_episodes(folder: Path, tmp_path: Path) -> None:
@@ -101,12 +91,11 @@ def test_an_episode_that_is_not_there_is_refused(folder: Path) -> None:
         clips_of(WatchSettings(dataset=str(folder), episode=7))
 
 
-def test_a_game_without_keys_and_numbers_to_draw_from_is_refused(folder: Path, tmp_path: Path) -> None:
-    info = qwop_info(frames_per_step=3, observation="full")
-    episode = relabelled(open_dataset(folder)[0], info, 0.05)
-    full = dataset_of(tmp_path / "full", info, replace(episode, keys=None)).folder
-    with pytest.raises(BadInput, match="cannot be drawn; write a film"):
-        clips_of(WatchSettings(dataset=str(full)))
+def test_a_game_without_keys_is_refused(folder: Path, tmp_path: Path) -> None:
+    dataset = open_dataset(folder)
+    keyless = dataset_of(tmp_path / "keyless", dataset.info, replace(dataset[0], keys=None)).folder
+    with pytest.raises(BadInput, match=r"has no keys, so its game cannot be played again; qwop-dataset reconstruct"):
+        clips_of(WatchSettings(dataset=str(keyless)))
 
 
 @pytest.mark.parametrize("name", ["page.html", "film.mp4"])

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -8,12 +9,6 @@ from qwop.envs.engine import bodies, layout
 from qwop.envs.names import BODIES, FEATURES
 from qwop.envs.qwop.session import Opening, PlayedGame, Session
 
-JOINTS = {
-    "leftAnkle": layout.LEFT_ANKLE, "leftElbow": layout.LEFT_ELBOW, "leftHip": layout.LEFT_HIP,
-    "leftKnee": layout.LEFT_KNEE, "leftShoulder": layout.LEFT_SHOULDER, "neck": layout.NECK,
-    "rightAnkle": layout.RIGHT_ANKLE, "rightElbow": layout.RIGHT_ELBOW, "rightHip": layout.RIGHT_HIP,
-    "rightKnee": layout.RIGHT_KNEE, "rightShoulder": layout.RIGHT_SHOULDER,
-}  # fmt: skip
 NUMBERS = {"position_x": 0, "position_y": 1, "angle": 2, "velocity_x": 3, "velocity_y": 4}
 
 
@@ -23,7 +18,7 @@ def observed(states: NDArray[np.float64]) -> NDArray[np.float64]:
     for name in FEATURES:
         part, number = name.split(".")
         if part == "joint":
-            joint = JOINTS[number]
+            joint = getattr(layout, re.sub("([A-Z])", r"_\1", number).upper())  # leftAnkle: LEFT_ANKLE
             a, b = states[:, bodies.JOINT_A[joint], 2], states[:, bodies.JOINT_B[joint], 2]
             columns.append(b - a - bodies.REFERENCE_ANGLE[joint])
         else:

@@ -1,17 +1,12 @@
-"""The numbers of an observation, against recordings and states, and a motion found again in them."""
+"""The numbers of an observation, against recordings and states."""
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs import replay
-from qwop.envs.engine import layout as at
 from qwop.envs.names import BODIES, CONTACT_FEATURES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.envs.qwop.keys_file import read_keys
-from qwop.envs.qwop.motion import states_of_observations
 from qwop.envs.qwop.observations import bent_knee, observe, observe_as
-from qwop.policies.champion import CHAMPION, keys_path
 
 # The first row of the published recordings: head, the 11 joints, leftArm, the torso's height.
 START = {
@@ -157,16 +152,3 @@ def test_a_game_without_its_hidden_numbers_is_seen_by_its_71_alone(observation: 
     np.testing.assert_array_equal(observe_as("features", game.states, game.events, None), observe(game.states))
     with pytest.raises(BadInput, match=f"observation={observation}: this game was recorded without its hidden numbers"):
         observe_as(observation, game.states, game.events, None)
-
-
-@pytest.mark.parametrize(
-    "frames", [np.full(360, 3), np.random.default_rng(0).integers(3, 5, 200)], ids=["third", "any"]
-)
-def test_a_run_is_found_again_in_observations_of_some_frames(frames: NDArray[np.int64]) -> None:
-    run = replay(read_keys(keys_path(CHAMPION))).states
-    rows = np.concatenate([[0], np.cumsum(frames)])
-    found, run = states_of_observations(observe(run[rows]), frames)[:, :12], run[: rows[-1] + 1, :12]
-    np.testing.assert_allclose(found[rows][..., [at.Y, at.ANGLE]], run[rows][..., [at.Y, at.ANGLE]], atol=1e-5)
-    # Summed from velocities, so the place is known to a few parts in a thousand.
-    assert np.abs(found[rows, :, at.X] - run[rows, :, at.X]).max() < 6
-    assert np.median(np.abs(found[1:-1, :, at.Y] - run[1:-1, :, at.Y])) < 0.02
