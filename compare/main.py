@@ -131,7 +131,8 @@ def _reports(title: str, results: Plain, curves: pd.DataFrame) -> tuple[str, str
         text.append(note)
         html.append(f'<p class="note">{escape(note)}</p>')
     for environment, group in curves.groupby("environment", sort=False):
-        html.append(f'<h2>{escape(str(environment))}: live play</h2><div class="charts">{_charts(group)}</div>')
+        charts = _charts(group.dropna(axis="columns", how="all"))  # without the columns of other environments
+        html.append(f'<h2>{escape(str(environment))}: live play</h2><div class="charts">{charts}</div>')
         html.append('<p class="note">Means over seeds, as far as all have played; shaded: 95 % intervals.</p>')
     for row, runs in results["rows"].items():  # one command for all, if they differ in nothing but their seeds
         name = f"{row}, seeds {', '.join(str(run['seed']) for run in runs)}"

@@ -1,6 +1,7 @@
 """Whole comparisons."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,17 @@ def test_the_report_has_tables_curves_and_results(runs_folder: Path, tmp_path: P
     assert {"row", "seed", "phase", "decisions", "time/seconds", "live/return"} <= {*curves.columns}
     assert (tmp_path / "report.html").read_text() == comparison.page
     assert "<title>Fast | slow</title>" in comparison.page
+
+
+def test_each_environment_has_curves_of_its_own_figures(runs_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(runs_folder / "fast-0", tmp_path / "far-0")
+    for path in folder.glob("phases/*.json"):
+        path.write_text(path.read_text().replace("CartPole-v1", "Pendulum-v1"))
+    log = (folder / "metrics.jsonl").read_text()
+    (folder / "metrics.jsonl").write_text(log.replace('"live/return"', '"live/metres"'))
+    page = compare({"far": str(folder), "fast": f"{runs_folder}/fast-*"}).page
+    first, second = page.split(": live play</h2>")[1:]
+    assert ["metres" in first, "return of a game" in first, "return of a game" in second] == [True, False, True]
 
 
 @pytest.mark.slow
