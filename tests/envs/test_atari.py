@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
-from qwop.finetune.experience.collector import Collector
 
 pytestmark = pytest.mark.needs(module="ale_py")
 
+FIRE = 1
 BREAKOUT = EnvironmentSpec("ALE/Breakout-v5")
 
 
@@ -40,36 +40,20 @@ def test_both_forms_give_the_observations_of_gymnasiums_wrappers_and_one_the_con
         np.testing.assert_array_equal(single.render(), plain.render())
     keys = {("e",): 0, (" ",): 1, ("d",): 2, ("a",): 3, ("d", " "): 4, ("a", " "): 5}
     assert single.get_wrapper_attr("get_keys_to_action")() == keys
-    assert single.get_wrapper_attr("get_action_meanings")() == [
-        "NOOP",
-        "FIRE",
-        "RIGHT",
-        "LEFT",
-        "RIGHTFIRE",
-        "LEFTFIRE",
-    ]
+    names = ["NOOP", "FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]
+    assert single.get_wrapper_attr("get_action_meanings")() == names
 
 
-def test_a_game_whose_lives_end_one_by_one_is_one_episode_of_the_log() -> None:
-    class Nothing:
-        def initial_state(self, n: int) -> tuple[()]:
-            return ()
-
-        def step(self, observations: Any, state: Any) -> Any:
-            return np.tile(np.float32([0.5, 0.5, 0, 0]), (len(observations), 1)), state  # FIRE every other time
-
-        def feed(self, state: Any, actions: Any, rewards: Any) -> Any:
-            return state
-
-    collector = Collector(make_vector(BREAKOUT, 1, training=True), 150, np.random.default_rng(0))
-    played, ends = collector.collect(Nothing())
-    while not ends:
-        more, ends = collector.collect(Nothing())
-        played = more if played is None else played
-        terminated = int(played.terminated.sum()) + int(more.terminated.sum())
-        assert terminated <= 10
-    assert played.terminated.sum() >= 2  # lives
-    assert ends[0].decisions > np.flatnonzero(played.terminated[0])[1]
+def test_a_lost_life_ends_an_episode_of_training_while_the_game_goes_on() -> None:
+    games, lives, goes_on = make_vector(BREAKOUT, 1, training=True), [], True
+    games.reset(seed=0)
+    while goes_on:
+        *_, terminated, truncated, infos = games.step(np.array([FIRE]))
+        assert not truncated.any()
+        if terminated[0]:
+            lives.append(int(infos["lives"][0]))
+            goes_on = bool(infos["game_goes_on"][0])
+    assert lives == [4, 3, 2, 1, 0]
 
 
 def test_obs_type_asks_for_the_environment_as_ale_py_releases_it() -> None:

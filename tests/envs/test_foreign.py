@@ -10,7 +10,6 @@ import qwop
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, Tuple
 from qwop.common.errors import BadInput
-from qwop.envs.observation import masked_place
 from qwop.envs.spec import Capabilities, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.evaluation.film import film_actions
@@ -32,19 +31,6 @@ def masked(values: Any, place: Any = ()) -> Any:
     return array
 
 
-@pytest.mark.parametrize(
-    ("value", "place"),
-    [
-        ([np.zeros(2), masked(np.zeros(2), 1)], "[1][1]"), ({"speed": masked(np.zeros(2, int), 0)}, "['speed'][0]"),
-        ((0, {"a": [np.ma.masked]}), "[1]['a'][0]"), (np.ma.masked, ""),
-        (np.ma.array([1.0, 2.0]), None), ([0, 1], None),
-    ],
-    ids=range(6),
-)  # fmt: skip
-def test_a_masked_value_is_found_at_any_depth(value: Any, place: str | None) -> None:
-    assert masked_place(value) == place
-
-
 SEEN = np.zeros((4, 4), np.float32)
 
 
@@ -63,14 +49,6 @@ def test_masked_values_are_no_data_of_an_episode(tmp_path: Path, name: str, valu
         qwop.write_episode(tmp_path / "d", **episode)
     assert not list(tmp_path.rglob("*.parquet"))
     qwop.write_episode(tmp_path / "d", **{**episode, name: SEEN if name == "observations" else np.ma.getdata(values)})
-
-
-def test_whole_numbers_of_an_episode_that_float32_rounds_are_refused(tmp_path: Path, odd: Make) -> None:
-    spec = odd(observations=WHOLE)
-    with pytest.raises(BadInput, match=r"\[1, 0\] is 16777217, expected whole numbers that float32 holds"):
-        qwop.write_episode(tmp_path / "d", [[0, 0], [BEYOND, 0]], [1], environment=spec)
-    qwop.write_episode(tmp_path / "d", [[0, 0], [BEYOND - 1, 2**30]], [1], environment=spec)
-    assert qwop.open_dataset(tmp_path / "d")[0].observations[1].tolist() == [2**24, 2**30]
 
 
 def play(env: Any, action: Any = 0) -> None:
@@ -153,21 +131,6 @@ def test_an_environment_that_cannot_be_drawn_or_lacks_a_setting_says_so(odd: Mak
         odd(lambda size: Odd()).interface()
 
 
-@pytest.mark.parametrize("pay", [2, np.float16(2), np.array([[2]]), WEIGHT * 2], ids=str)
-def test_a_reward_may_be_any_single_number(odd: Make, pay: Any) -> None:
-    env = make_vector(odd(pay=pay), 2)
-    env.reset(seed=0)
-    assert env.step(NOTHING)[1].tolist() == [2.0] * 2
-
-
-def test_whole_numbers_of_another_type_are_taken(odd: Make) -> None:
-    env = make_vector(odd(observations=BYTES, see=lambda n: np.array([n, 1.0, 255.0])), 2)
-    assert env.reset(seed=0)[0].tolist() == [[0, 1, 255]] * 2
-    image = Dict({"image": Box(0, 255, (40, 40), np.uint8)})
-    env = make_vector(odd(observations=image, see=lambda n: {"image": np.full((40, 40), 7.0)}), 2)
-    assert (env.reset(seed=0)[0] == 7).all()
-
-
 def test_an_environment_may_use_any_name_in_its_infos(odd: Make) -> None:
     info = {"time": "12:30", "distance": {"front": 1.0}, "outcome": 7, "clock": None, "restarted": "yes", "score": []}
     env = make_vector(odd(tell=info), 2)
@@ -220,23 +183,28 @@ def test_an_environment_that_cannot_be_closed_is_a_note(
 
 GROWN = WEIGHT.expand(3) * 2
 MIXED = Dict({"a": Box(-9, 9, (3,), np.float32), "b": Tuple([Discrete(2)])})
+NONE = [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
-    ("settings", "row"),
+    ("settings", "row", "reward"),
     [
-        ({"see": GROWN.to(torch.bfloat16)}, [2.0, 2.0, 2.0]),
-        ({"observations": MIXED, "see": {"a": GROWN, "b": (1,)}}, [2.0, 2.0, 2.0, 0.0, 1.0]),
-        ({"end": lambda over: WEIGHT * over, "tell": {"loss": GROWN}}, [0.0, 0.0, 0.0]),
+        *(({"pay": pay}, NONE, 2.0) for pay in (2, np.float16(2), np.array([[2]]), WEIGHT * 2)),
+        ({"observations": BYTES, "see": lambda n: np.array([n, 1.0, 255.0])}, [0, 1, 255], 1.0),
+        ({"see": GROWN.to(torch.bfloat16)}, [2.0, 2.0, 2.0], 1.0),
+        ({"observations": MIXED, "see": {"a": GROWN, "b": (1,)}}, [2.0, 2.0, 2.0, 0.0, 1.0], 1.0),
+        ({"end": lambda over: WEIGHT * over, "tell": {"loss": GROWN}}, NONE, 1.0),
     ],
-    ids=range(3),
+    ids=range(8),
 )
-def test_tensors_with_gradients_are_taken_wherever_an_environment_gives_them(
-    odd: Make, settings: dict[str, Any], row: list[float]
+def test_numbers_of_other_types_and_tensors_with_gradients_are_taken(
+    odd: Make, settings: dict[str, Any], row: list[float], reward: float
 ) -> None:
     env = make_vector(odd(**settings), 2)
     assert env.reset(seed=0)[0].tolist() == [row] * 2
-    assert [env.step(NOTHING)[2].tolist() for _ in range(3)] == [[False] * 2, [False] * 2, [True] * 2]
+    steps = [env.step(NOTHING) for _ in range(3)]
+    assert steps[0][1].tolist() == [reward] * 2
+    assert [step[2].tolist() for step in steps] == [[False] * 2, [False] * 2, [True] * 2]
 
 
 def test_a_policy_decides_about_no_masked_observation() -> None:

@@ -29,25 +29,25 @@ print(type(gymnasium.make("QWOP-v1").unwrapped).__name__)
 """
 
 
-def test_an_environment_is_made_without_an_import(tmp_path: Path) -> None:
-    code = """
-import gymnasium
-print(type(gymnasium.make("qwop:QWOP-v1").unwrapped).__module__)
-print(type(gymnasium.make_vec("qwop:QWOP-v1", num_envs=2)).__name__)
+UNIMPORTED = """
+print(type(gymnasium.make("qwop:QWOP-v1").unwrapped).__name__, type(gymnasium.make_vec("qwop:QWOP-v1", 2)).__name__)
 """
-    assert python(code, tmp_path).stdout.splitlines() == ["qwop.envs.qwop.env", "QWOPVectorEnv"]
 
 
 @pytest.mark.parametrize(
-    ("imports", "short_name"),
-    [("import qwop\n" + THEIRS, "CartPoleEnv"), (THEIRS + "import qwop\n", "CartPoleEnv"), ("", "QWOPEnv")],
+    ("imports", "printed", "short_name"),
+    [
+        ("import qwop\n" + THEIRS, [], "CartPoleEnv"),
+        (THEIRS + "import qwop\n", [], "CartPoleEnv"),
+        (UNIMPORTED, ["QWOPEnv QWOPVectorEnv"], "QWOPEnv"),
+    ],
     ids=["ours first", "theirs first", "ours alone"],
 )
 def test_the_projects_own_files_mean_our_environment_whoever_else_has_the_name(
-    imports: str, short_name: str, tmp_path: Path
+    imports: str, printed: list[str], short_name: str, tmp_path: Path
 ) -> None:
     done = python(f"import gymnasium\n{imports}{OURS}", tmp_path)
-    assert done.stdout.splitlines() == ["QWOPEnv QWOPVectorEnv QWOP-v1"] * 2 + ["QWOPEnv", short_name]
+    assert done.stdout.splitlines() == [*printed, *["QWOPEnv QWOPVectorEnv QWOP-v1"] * 2, "QWOPEnv", short_name]
 
 
 def test_a_finished_game_reaches_the_reward_threshold() -> None:
@@ -91,6 +91,7 @@ def read(id: Any, **settings: Any) -> EnvironmentSpec:
     [
         ("QWOP-v1", {"frames_per_step": 2, "reward": "race", "shaping": 0.7, "fall_penalty": 2.0, "delay": 0.3}),
         ("qwop/QWOP-v1", {}),
+        ("QWOPRace-v1", {"runners": 1, "observation": "full", "frames_per_step": 2}),
         ("QWOPOriginal-v1", {"frames_per_step": 4, "time_limit": 3.0}),
         ("CartPole-v1", {"sutton_barto_reward": True}),
         ("LunarLander-v3", {"gravity": -9.5, "enable_wind": True, "continuous": False, "max_episode_steps": 500}),
