@@ -51,8 +51,6 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
             f"correct the policy for {seconds / 60:.3g} minutes of play: press a key where it goes wrong; "
             "it learns afterwards. Ctrl-C ends the play early"
         )
-        for note in source.notes:
-            console.print(note)
         record(source, GameWriter(writer, is_over), console)
     if _episodes(folder):
         console.print(describe(folder).table(f"{folder}"))

@@ -34,7 +34,7 @@ def run(settings: RecordSettings) -> None:
     source = open_source(settings.source, folder)
     writer = DatasetWriter(folder, source.info)
     _keep_configuration(settings.with_(dataset=str(folder)), folder)
-    for note in (*interrupted, *source.notes):
+    for note in interrupted:
         console.print(note)
     record(source, GameWriter(writer), console)
     if next_number(folder) == 0:
@@ -64,12 +64,15 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
 
 
 def record(source: Source, games: GameWriter, console: Console) -> None:
-    """Write each episode of the source as it ends; Ctrl-C ends games under way, and those that a person plays are kept.
+    """Print the source's notes, and write each episode as it ends; Ctrl-C ends games under way, and those that a person
+    plays are kept.
 
     Ctrl-C is the normal end of a source of unknown length, and interrupts any other source.
     """
     try:
         try:
+            for note in source.notes:
+                console.print(note)
             with progress_bar("games", console) as progress:
                 task = progress.add_task("recording", total=source.total)
                 games.on_game = lambda: progress.advance(task)

@@ -1,4 +1,4 @@
-"""`source=browser`: games on the page of the original, played by a person or by a policy."""
+"""`source=browser`: games that a person plays on the page of the original."""
 
 import time
 from collections.abc import Iterator
@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..common.errors import BadInput
 from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..datasets.schema import Episode
 from ..envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
 from ..envs.qwop.session import replay
-from ..envs.spec import EnvironmentSpec
-from .settings import BrowserSettings, PolicySettings
+from .settings import BrowserSettings
 from .source import Source, info_for
 
 _POLL_INTERVAL = 0.2
@@ -26,36 +24,8 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 
     Raises BadInput without a browser, a page or a game on it, and for invalid settings.
     """
-    fields = {name: getattr(settings, name) for name in PageSettings.model_fields}
-    if settings.policy is None:  # a person sees the window, and sets the pace
-        fields |= {"headless": False, "live": False}
-    page = PageSettings(**fields)
+    page = PageSettings(**{name: getattr(settings, name) for name in PageSettings.model_fields})
     page.require_possible("source.")
-    return _by_policy(settings, page, folder) if settings.policy else _by_person(settings, page, folder)
-
-
-def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
-    # Imported only here, because a person's recording starts sooner without them.
-    from .policy_source import open_policy
-
-    names = ("policy", "player", "greedy", "seed", "max_idle_frames", "episodes")
-    policy_settings = PolicySettings(num_envs=1, **{name: getattr(settings, name) for name in names})
-
-    def on_original_page(own: EnvironmentSpec) -> EnvironmentSpec:
-        original = own.capabilities.original
-        if original is None:
-            raise BadInput(
-                f"source.policy={settings.policy}: plays {own.id}, which has no original page; expected a policy of "
-                "QWOP-v1"
-            )
-        return EnvironmentSpec(original, {**own.settings, **page.changes()})
-
-    source = open_policy(policy_settings, folder, played_in=on_original_page)
-    OriginalPage(page).close()  # fails now, rather than when the first game is requested
-    return source
-
-
-def _by_person(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
     info = info_for(settings, folder)
     opened = OriginalPage(page)
     source = f"original page {settings.url or Path(settings.folder or '').name}"

@@ -116,21 +116,14 @@ class KeyboardSettings(RunnerSettings):
     opener: ClassVar = ".keyboard_source:open_keyboard"
 
 
-class BrowserSettings(RunnerSettings, PolicyPlaySettings, OriginalPageSettings):
-    """You play on the original game's page, in Chrome or Chromium, or a policy does."""
+class BrowserSettings(RunnerSettings, OriginalPageSettings):
+    """You play on the original game's page, in Chrome or Chromium."""
 
     kind: Literal["browser"] = "browser"
     opener: ClassVar = ".original_source:open_browser_source"
-    player: PlayerName = ME
-    """Name of who plays, in the dataset."""
-    episodes: Count = 100
-    """Policy: games to record; yours end when you close the window."""
-    policy: HomePath | None = None
-    """Policy that plays: its file (.safetensors), or champion, which comes with the package. null: you play."""
-    max_idle_frames: IdleFrames = 0
-    """Policy: each game starts with 0 to this many frames (30 a second) without a key, uniformly drawn."""
-    live: bool = False
-    """Policy: play at the page's own pace; else as fast as the browser can."""
+    headless: Literal[False] = False
+    """A person sees the window, which sets the pace."""
+    live: Literal[False] = False
 
 
 class PolicySettings(PolicyPlaySettings):

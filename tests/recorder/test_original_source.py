@@ -6,40 +6,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
 from qwop.datasets import open_dataset
 from qwop.datasets.origin import Origin
-from qwop.envs.spec import EnvironmentSpec
-from qwop.policies.files import save_policy
-from qwop.recorder.original_source import open_browser_source
-from qwop.recorder.settings import BrowserSettings
 
-from ..fakes import until, untrained, xdotool
+from ..fakes import until, xdotool
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
-
-
-@pytest.fixture(scope="module")
-def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 4.0})
-    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", untrained(spec))
-
-
-def test_a_policys_games_at_the_page_are_episodes_of_the_game(
-    chromium: None, fake: Path, policy_file: Path, tmp_path: Path
-) -> None:
-    settings = BrowserSettings(folder=str(fake), policy=str(policy_file), episodes=2, max_idle_frames=5, player="it")
-    source = open_browser_source(settings, tmp_path)
-    assert source.info.environment == EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 4.0})
-    assert source.total == 2
-    for number, episode in enumerate(source.episodes):
-        assert episode.player == "it"
-        assert episode.mu == "recorded"
-        assert (episode.origin.seed, episode.origin.played_in, episode.origin.game) == (0, "QWOPOriginal-v1", number)
-        assert episode.max_idle_frames == 5
-        assert episode.keys is not None
-        assert all(len(keys) <= 4 for keys in episode.keys[1:])
-        assert len(np.concatenate(episode.keys)) == pytest.approx(episode.times[-1] * 30 - 1)
 
 
 def test_a_person_plays_in_the_window_until_it_is_closed(
