@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from math import hypot
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,6 @@ from .observation import STORED, masked_place, plain_form, problem_of, without_t
 
 LARGEST = float(np.finfo(np.float32).max)
 
-OWN_INFO = "environment_info"
-"""Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
-
 MOST_VALUES = 4
 """Largest number of values of a pixel that a film takes: colours and their opacity."""
 
@@ -41,15 +37,8 @@ ERRORS = (Exception, SystemExit)
 """Errors of an environment's own; some leave Python where they should fail."""
 
 
-@dataclass(frozen=True)
-class OwnInfo:
-    """Info of an environment's own. No mapping, so that vector environments pass it on as it is."""
-
-    entries: Mapping[str, Any]
-
-
 class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment in the project's form, whose observations and rewards are checked, and whose infos are its own.
+    """An environment in the project's form, whose observations and rewards are checked.
 
     Observations that are not in a Box become rows of numbers (`plain_form`), discrete actions of other forms numbers
     from 0 (`actions_by_number`).
@@ -59,7 +48,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     exception of the environment's own, which is its cause; BadInput for a picture that is none (where it `draws`).
 
     own_observations, own_actions: the spaces that the environment itself declares. info_names: those that the
-    environment's capabilities declare; any other has a meaning of its own.
+    environment's capabilities declare; any other has a meaning of its own, and is left out.
 
     In place of two of Gymnasium's wrappers it also refuses a step before the first reset.
     """
@@ -91,7 +80,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._steps = 0
         with self._failing("reset"):
             observation, info = self.env.reset(seed=seed, options=options)
-        return self._as_stored(observation), {} if info == {} else self._own_info(info)
+        return self._as_stored(observation), self._declared(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self._actions is not None:
@@ -111,7 +100,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             or info.__class__ is not dict
             or info
         ):
-            reward, info = self._number(reward), self._own_info(info)
+            reward, info = self._number(reward), self._declared(info)
             terminated, truncated = self._flag(terminated, "terminated"), self._flag(truncated, "truncated")
         if observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape:
             if self._batched and not (terminated or truncated):  # `CheckedGames` copies it, and looks at the numbers
@@ -199,15 +188,10 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
         return EnvironmentFailed(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
 
-    def _own_info(self, info: Any) -> dict[str, Any]:
+    def _declared(self, info: Any) -> dict[str, Any]:
         if not isinstance(info, Mapping):
             raise self._wrong(f"info is {quoted(info)}, expected a dictionary")
-        if not info:
-            return {}
-        declared = {name: value for name, value in info.items() if name in self._info_names}
-        if len(declared) < len(info):
-            declared[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._info_names})
-        return declared
+        return {name: value for name, value in info.items() if name in self._info_names}
 
 
 class CheckedGames(SyncVectorEnv):

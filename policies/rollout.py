@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ..common.ends import close_after_use
 from ..common.errors import BadInput
-from ..envs.foreign import OWN_INFO, OwnInfo
 from ..envs.names import keys_of_decisions, outcome_name
 from ..envs.qwop.vector import QWOPVectorEnv
 from ..envs.spec import EnvironmentSpec, Observations, interface_of
@@ -238,7 +237,6 @@ class _Games:
             for name, values in infos.get("final_info", {}).items()
             if not name.startswith("_") and not isinstance(values, dict)
         }
-        own = info.pop(OWN_INFO, None)
         outcome = outcome_name(info["outcome"]) if "outcome" in info else "terminated" if terminated else "truncated"
         # Without a game clock, a decision is the unit of time.
         clocks = steps.get("clock", np.arange(1, len(actions) + 1))
@@ -255,7 +253,7 @@ class _Games:
             terminated=terminated,
             truncated=truncated,
             outcome=outcome,
-            info={**own.entries, **info} if isinstance(own, OwnInfo) else info,
+            info=info,
             seed=start.seed,
             index=start.index,
         )
