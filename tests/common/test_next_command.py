@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 from qwop.commands import evaluate, finetune, play, pretrain, watch
 from qwop.common.command import Command
 from qwop.common.run_folder import clone_next, next_command
 from qwop.datasets.arrays import write_episode
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.main import main as dataset
-from qwop.datasets.writer import DatasetWriter
+
+from ..fakes import dataset_of, game_of
 
 MAINS: dict[str, Command] = {main.program: main for main in (pretrain, finetune, evaluate, watch)}
 
@@ -70,10 +70,8 @@ def write_carts(folder: Path) -> None:
 
 def write_falls(folder: Path) -> None:
     info = qwop_info(frames_per_step=3, reward="shaped")
-    writer = DatasetWriter(folder, info)
-    for game in range(4):
-        keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12, dtype=np.uint8)
-        writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    keys = (([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12 for game in range(4))
+    dataset_of(folder, info, *(game_of(one, info) for one in keys))
 
 
 @pytest.mark.slow
