@@ -205,12 +205,8 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         return (*state, *self.fast_memory.initial_slots(n), *heads)
 
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
-        output, state = self.think(observations, state)
+        output, state = self.core(self.perceive(observations), state)
         return self.policy_head(output.latent), state
-
-    def think(self, observations: Tensor, state: State) -> tuple[CoreOutput, State]:
-        """The output for observations [n, ...], and the following state; see `core`."""
-        return self.core(self.perceive(observations), state)
 
     def perceive(self, observations: Tensor) -> Percept:
         """Inputs of `core` that need no state, of observations [n, ...]."""

@@ -1,12 +1,14 @@
-"""Dense layers without autograd against the modules whose weights they have, and losses of their outputs."""
+"""Dense layers without autograd against the modules whose weights they have, losses of their outputs, and tanh."""
 
 from itertools import chain
-from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from qwop.envs.engine import native
 from qwop.envs.spec import ObservationSpec
-from qwop.policies.dense_layers import ROWS, DenseLayers, LeafGradients
+from qwop.policies import dense_layers
+from qwop.policies.dense_layers import ROWS, DenseLayers, LeafGradients, Tanh, tanh_into
 from qwop.policies.networks import Actor, ActorCritic, TrunkedPolicy, Values
 from torch import Tensor, nn
 
@@ -19,18 +21,6 @@ def layers_of(network: TrunkedPolicy) -> DenseLayers:
 
 def rows(n: int, dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.randn(n, 4, generator=torch.Generator().manual_seed(n), dtype=dtype)
-
-
-@pytest.mark.parametrize("kind", [Actor, ActorCritic])
-@torch.inference_mode()
-def test_outputs_are_the_modules_whatever_the_number_of_rows(kind: Any) -> None:
-    network = kind(4, 3, (8, 5), torch.Generator().manual_seed(0))
-    layers = layers_of(network)
-    for n in (5, 1, 9, 5):
-        expected = network.policy_head(network.trunk(rows(n)))
-        torch.testing.assert_close(layers.forward(rows(n)), expected.t())
-    network.policy_head.bias.add_(1.0)
-    torch.testing.assert_close(layers.forward(rows(5)), network.policy_head(network.trunk(rows(5))).t())
 
 
 @torch.inference_mode()
@@ -51,21 +41,6 @@ def test_hidden_weights_are_those_of_now_or_those_that_were_held() -> None:
     assert not torch.allclose(held, expected())
     layers.hold()
     torch.testing.assert_close(layers.forward(rows(5)), expected())
-
-
-def test_two_last_layers_stand_side_by_side() -> None:
-    network = ActorCritic(4, 3, (8, 5), torch.Generator().manual_seed(0))
-    layers = DenseLayers.of([*network.trunk, network.policy_head], beside=network.q_head)
-    assert layers is not None
-    slope = torch.randn(6, 7, generator=torch.Generator().manual_seed(1))
-    expected = torch.cat(network(rows(7)), dim=-1).t()
-    (expected * slope).sum().backward()
-    with torch.inference_mode():
-        found = [torch.full_like(one, 7.0) for one in layers.parameters]
-        torch.testing.assert_close(layers.forward(rows(7)), expected)
-        layers.backward(slope, found)
-        for mine, parameter in zip(found, layers.parameters, strict=True):
-            torch.testing.assert_close(mine, parameter.grad)
 
 
 @torch.inference_mode()
@@ -156,8 +131,37 @@ def test_a_thread_for_the_first_stack_changes_no_bit(monkeypatch: pytest.MonkeyP
     assert found[0].any()
 
 
-def test_other_networks_are_left_to_autograd() -> None:
-    pictures = ActorCritic(ObservationSpec((36, 36, 3), "uint8"), 3, (8,))
-    linear = Actor(4, 3, ())
-    for other in (pictures, linear):
-        assert LeafGradients.of(stacks()[1].dense_layers(), other.dense_layers()) is None
+NUMBERS = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * 3
+
+
+def test_it_is_within_a_unit_in_the_last_place() -> None:
+    found, exact = Tanh()(NUMBERS), torch.tanh(NUMBERS.double())
+    assert found.dtype == torch.float32
+    units = np.spacing(exact.abs().float().numpy())
+    assert (np.abs(found.double().numpy() - exact.numpy()) / units).max() < 0.6
+
+
+@pytest.mark.parametrize("rows", [NUMBERS.t(), NUMBERS.double(), NUMBERS.bfloat16(), NUMBERS[:0], NUMBERS[0, 0]])
+def test_rows_of_any_layout_type_and_number_are_taken(rows: torch.Tensor) -> None:
+    found = Tanh()(rows)
+    assert (found.dtype, found.shape) == (rows.dtype, rows.shape)
+    torch.testing.assert_close(found, torch.tanh(rows))
+
+
+def test_its_gradient_is_one_less_its_square() -> None:
+    rows = NUMBERS.clone().requires_grad_()
+    found = Tanh()(rows)
+    found.sum().backward()
+    torch.testing.assert_close(rows.grad, 1 - found.detach().square())
+    assert torch.equal(found.detach(), Tanh()(NUMBERS))
+
+
+def test_without_a_library_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        width = 1
+
+    monkeypatch.setattr(native, "engine", Slow)
+    monkeypatch.setattr(dense_layers, "_kernel", dense_layers._kernel.__wrapped__)  # not what the process found before
+    out = torch.empty_like(NUMBERS)
+    tanh_into(NUMBERS, out)
+    assert torch.equal(out, torch.tanh(NUMBERS))

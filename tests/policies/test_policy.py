@@ -31,11 +31,6 @@ def test_probabilities_are_the_softmax_of_the_logits_or_powers_of_it() -> None:
     np.testing.assert_allclose(sharpened, powers / powers.sum(axis=1, keepdims=True), rtol=1e-3, atol=1e-6)
 
 
-def test_observations_of_any_shape_are_flattened() -> None:
-    assert make_policy((3, 5)).probabilities(np.zeros((2, 3, 5), dtype=np.float32)).shape == (2, 11)
-    assert make_policy(()).probabilities(np.zeros(2, dtype=np.float32)).shape == (2, 11)
-
-
 @settings(max_examples=30, deadline=None)
 @given(count=st.integers(1, 200), shift=st.integers(0, 199), shape=st.sampled_from([(71,), (4,), (8,)]))
 def test_a_rows_probabilities_do_not_depend_on_its_neighbours(count: int, shift: int, shape: tuple[int, ...]) -> None:
@@ -46,12 +41,6 @@ def test_a_rows_probabilities_do_not_depend_on_its_neighbours(count: int, shift:
     alone = policy.probabilities(rows[-1:])
     assert np.array_equal(together, rolled)
     assert np.array_equal(together[-1:], alone)
-
-
-def test_greedy_takes_the_most_probable_action_and_reports_it_as_certain() -> None:
-    actions, probabilities = choose(np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1]], dtype=np.float32), None)
-    assert actions.tolist() == [1, 0]
-    assert probabilities.tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
 def test_uniforms_are_inverted_through_the_distribution_function() -> None:

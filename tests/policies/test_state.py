@@ -1,14 +1,10 @@
 """Policies with a state: it is reset where an episode begins, and each game has its own."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import ROWS, Policy
 from qwop.policies.rollout import Game, play
@@ -33,16 +29,6 @@ def test_initial_rows_go_where_an_episode_begins_and_the_state_before_stays_as_i
     for part, first, now in zip(state_of(4), initial, after, strict=True):
         assert np.array_equal(now, np.stack([part[0], first[1], part[2], first[3]]))
     assert all(map(np.array_equal, state, state_of(4)))
-
-
-def test_gradients_stop_where_an_episode_begins() -> None:
-    state, initial = (torch.ones(3, 2, requires_grad=True),), (torch.ones(3, 2, requires_grad=True),)
-    (after,) = reset_rows(state, initial, np.array([False, True, False]))
-    after.sum().backward()
-    assert state[0].grad is not None
-    assert initial[0].grad is not None
-    assert state[0].grad[:, 0].tolist() == [1, 0, 1]
-    assert initial[0].grad[:, 0].tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("rows", [slice(1, 3), np.array([2, 0]), np.array([True, False, True, True])])
@@ -89,12 +75,3 @@ def test_games_are_the_same_however_many_are_played_at_a_time(
     for num_envs in (3, 11):
         assert all(map(same, one_by_one, play(policy, episodes=11, seed=2, greedy=False, num_envs=num_envs)))
     assert len({game.actions.tobytes() for game in one_by_one}) > 5
-
-
-def test_an_architecture_that_is_not_registered_is_refused(
-    alternating: MakePolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = save_policy(tmp_path / "p.safetensors", alternating(CARTPOLE))
-    monkeypatch.undo()
-    with pytest.raises(BadInput, match="architecture alternating, expected actor-critic or actor or valued-actor or "):
-        load_policy(path)

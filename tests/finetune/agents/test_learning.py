@@ -3,22 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-import numpy as np
 import pytest
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.registry import ALGORITHMS
-from qwop.finetune.agents.vtrace.learner import VtraceLearner
-from qwop.finetune.agents.vtrace.settings import VtraceSettings
-from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import build
-from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
+from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.policies.policy import Policy
-from qwop.policies.recurrent import RecurrentActorCritic
 
-from ..fakes import CARTPOLE, CPU
+from ..fakes import CARTPOLE
 from ..runs import make_run
 
 pytestmark = pytest.mark.slow
@@ -57,38 +50,3 @@ def test_it_learns_to_balance_a_pole(name: str, seed: int, tmp_path: Path) -> No
     returns = [row["live/return"] for row in read_metrics(tmp_path) if "live/return" in row]
     assert returns[0] < 100
     assert max(returns[-2:]) > expected
-
-
-WAIT = 3
-
-
-class Recall(gymnasium.Env[Any, Any]):
-    """Shows −1 or 1 at the start and then zeros; after `WAIT` decisions, 1 is paid for the action that fits."""
-
-    observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.cue, self.decision = int(self.np_random.integers(2)), 0
-        return np.array([2 * self.cue - 1, 0], dtype=np.float32), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.decision += 1
-        over = self.decision > WAIT
-        seen = np.array([0, self.decision == WAIT], dtype=np.float32)
-        return seen, float(over and action == self.cue), over, False, {}
-
-
-def test_a_recurrent_policy_learns_what_only_a_memory_can_know() -> None:
-    env: Any = SyncVectorEnv([Recall] * 16, autoreset_mode=AutoresetMode.SAME_STEP)
-    network = RecurrentActorCritic(2, 2, (16,), 16, torch.Generator().manual_seed(0))
-    learner = VtraceLearner(network, VtraceSettings(learning_rate=0.01, gamma=0.9), CPU)
-    collector, actor, paid = Collector(env, 8, np.random.default_rng(0)), PolicySnapshot(network), list[float]()
-    for _ in range(200):
-        actor.take(network)
-        played, ends = collector.collect(actor)
-        learner.update(played, PhaseValues(gamma=0.9))
-        paid += [end.total_reward for end in ends]
-    assert np.mean(paid[:200]) < 0.65
-    assert np.mean(paid[-200:]) > 0.9

@@ -9,7 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.ftw.learner import CONTROL_GAMMA, FeatureControl, FtwLearner, PixelControl, RewardStores
+from qwop.finetune.agents.ftw.learner import CONTROL_GAMMA, FtwLearner, PixelControl, RewardStores
 from qwop.finetune.agents.ftw.settings import FtwSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.schedules.phase import PhaseValues
@@ -280,9 +280,3 @@ def test_q_values_are_dueling() -> None:
         pixels.deconvolution.weight[:, 1:].mul_(5.0)
     assert not torch.allclose(pixels(latents), before)
     torch.testing.assert_close(pixels(latents).mean(-2), before.mean(-2))
-
-
-def test_feature_control_is_of_scaled_and_bounded_numbers() -> None:
-    control = FeatureControl(6, 8, 3, 2, generator())
-    seen = torch.tensor([[[0.0, 1.0], [1000.0, 3.0]]])
-    assert control.rewards(seen, lambda x: x / 2)[0].tolist() == [[8.0, 1.0]]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.agent import LiveAgent
-from qwop.finetune.agents.ppo.learner import PpoLearner, ReturnScale, build, new_network
+from qwop.finetune.agents.ppo.learner import PpoLearner, build, new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.replay.demonstrations import Demonstrations
@@ -48,6 +48,8 @@ class Reference(LiveReference):
         super().__init__([*network.named_parameters(), *((f"values.{name}", one) for name, one in own)], settings)
         self.shared = values is None
         self.epochs: list[int] = []
+        self.returns: list[Tensor] = []
+        self.figures: dict[str, float] = {}
 
     def policy(self, rows: Tensor) -> Tensor:
         """π(·|s)."""
@@ -91,6 +93,14 @@ class Reference(LiveReference):
         rewards = batch.rewards.clip(-1, 1) if self.s.get("clip_rewards") else batch.rewards
         estimates, values = self.advantages(batch, rewards)
         returns = torch.from_numpy(estimates + values).flatten()
+        error = float(np.square(estimates).mean())
+        self.figures = {"value": values.mean(), "explained_variance": 1.0 - error / float(returns.var())}
+        self.returns.append(returns)
+        sigma = float(torch.cat(self.returns).square().mean().sqrt()) if self.s.get("scale_returns") else 1.0
+        head = [self.weights[f"{'value_head' if self.shared else 'values.head'}.{one}"] for one in ("weight", "bias")]
+        with torch.no_grad():
+            torch._foreach_div_(head, sigma)
+        returns = returns / sigma
         advantage = torch.from_numpy((estimates - estimates.mean()) / estimates.std(ddof=1)).flatten()
         actions = torch.from_numpy(batch.actions).flatten()
         mu = torch.from_numpy(batch.behaviour_probabilities.reshape(len(actions), -1)).double()
@@ -120,6 +130,8 @@ class Reference(LiveReference):
                 divergences.append((ratio - 1 - ratio.log()).detach())
             if torch.cat(divergences).mean() > 1.5 * self.s["target_kl"]:
                 break
+        with torch.no_grad():
+            torch._foreach_mul_(head, sigma)
 
     def imitation(self, shown: Rows, chosen: NDArray[np.int64]) -> Tensor:
         """Mean −Σ_a μ(a|s) ln π(a|s) of the chosen decisions, μ being one-hot where it is unknown."""
@@ -138,6 +150,7 @@ CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "small norm": ({"max_gradient_norm": 0.2}, [{}, {}]),
     "narrow clip": ({"clip": 0.01, "entropy_coefficient": 0.0}, [{}, {}]),
     "clipped rewards": ({"clip_rewards": True}, [{}, {}]),
+    "scaled returns": ({"scale_returns": True}, [{}, {}, {}]),
     "far from the policy that played": ({"epochs": 9, "target_kl": 0.05}, [{}, {}]),
     "imitation": ({}, [{}, {"imitation": 0.5, "demonstrated": SHOWN}, {"imitation": 2.0, "demonstrated": DRAWN}]),
     "imitation without a policy": ({}, [{}, {"imitation": 0.5, "demonstrated": DRAWN, "critic_only": True}]),
@@ -161,8 +174,10 @@ def test_updates_are_those_of_the_paper(case: str, shared: bool) -> None:
         shown = more.get("demonstrated")
         learner._demonstrations = None if shown is None else Demonstrations(shown)
         now = PhaseValues(BASE["gamma"], **{name: value for name, value in more.items() if name != "demonstrated"})
-        epochs.append(learner.update(replace(make_batch(number), teacher=TEACHER), now).scalars["epochs"])
+        figures = learner.update(replace(make_batch(number), teacher=TEACHER), now).scalars
         reference.update(make_batch(number), shuffle=theirs, **more)
+        epochs.append(figures["epochs"])
+        assert {name: figures[name] for name in reference.figures} == pytest.approx(reference.figures, abs=1e-5)
     assert epochs == reference.epochs
     assert (min(epochs) < BASE["epochs"]) is ("target_kl" in changes)
     for prefix, module in (("", network), ("values.", learner.values or nn.Module())):
@@ -174,60 +189,6 @@ def test_updates_are_those_of_the_paper(case: str, shared: bool) -> None:
 
 
 SMALL = PpoSettings(hidden=(16,), minibatch=10, epochs=2, target_kl=10.0, gamma=0.9, gamma_rate=10.0)
-
-
-def make_learner(settings: PpoSettings = SMALL, shared: bool = False) -> PpoLearner:
-    network = (ValuedActor if shared else Actor)(2, 3, (16,), torch.Generator().manual_seed(0))
-    values = None if shared else Values(2, settings.hidden, torch.Generator().manual_seed(1))
-    return PpoLearner(network, values, settings, CPU, np.random.default_rng(0))
-
-
-def test_the_explained_share_of_the_returns_variance_is_the_critics() -> None:
-    one, batch = make_learner(SMALL.with_(epochs=1, minibatch=1000)), make_batch(0)
-    assert one.values is not None
-    with torch.no_grad():
-        one.values.head.weight.zero_()
-        one.values.head.bias.fill_(0.01)
-    stats = one.update(batch, NOW._replace(gamma=0.0, learning_rate=0.0))  # whose returns are the rewards
-    assert stats.scalars["value"] == pytest.approx(0.01)
-    expected = 1.0 - np.square(batch.rewards - 0.01).mean() / batch.rewards.var(ddof=1)
-    assert stats.scalars["explained_variance"] == pytest.approx(expected, rel=1e-4)
-
-
-def test_the_scale_is_the_root_mean_square_of_all_returns() -> None:
-    head = nn.Linear(2, 1)
-    scale = ReturnScale(head)
-    with scale.learning_from(torch.zeros(4)) as targets:
-        assert scale.sigma == 1.0
-        assert targets.tolist() == [0.0] * 4
-    weight = head.weight.detach().clone()
-    with scale.learning_from(torch.tensor([2.0, -4.0, 0.0, 4.0])) as targets:
-        assert scale.sigma == pytest.approx((36 / 8) ** 0.5)
-        torch.testing.assert_close(targets, torch.tensor([2.0, -4.0, 0.0, 4.0]) / scale.sigma)
-        torch.testing.assert_close(head.weight, weight / scale.sigma)
-    torch.testing.assert_close(head.weight, weight)
-
-
-@pytest.mark.parametrize("shared", [False, True])
-def test_with_a_scale_of_returns_an_update_is_that_of_rewards_in_its_units(shared: bool) -> None:
-    def head_of(one: PpoLearner) -> Any:
-        return one.network.value_head if shared else one.values.head  # type: ignore[union-attr]
-
-    scaled = SMALL.with_(scale_returns=True)
-    one, other, probe = make_learner(scaled, shared), make_learner(SMALL, shared), make_learner(scaled, shared)
-    batch = make_batch(0)
-    batch.rewards[:] *= 10.0
-    probe.update(batch, NOW)
-    assert probe.return_scale is not None
-    sigma = probe.return_scale.sigma
-    assert sigma > 2
-    with torch.no_grad():
-        for part in head_of(other).parameters():
-            part.div_(sigma)
-    one.update(batch, NOW)
-    other.update(replace(batch, rewards=batch.rewards / sigma), NOW)
-    torch.testing.assert_close(head_of(one).weight, head_of(other).weight * sigma)
-    torch.testing.assert_close(one.network.policy_head.weight, other.network.policy_head.weight)
 
 
 def agent_of(

@@ -124,14 +124,3 @@ def test_unrolls_have_the_numbers_of_play_however_it_is_cut(make: Any, run: Any)
     close(one.final_values, torch.cat([first.final_values, second.final_values], dim=1))
     close(first.state, to_tensors(halves[1].state))
     close(one.state, second.state)
-
-
-def test_the_state_is_reset_where_an_episode_begins() -> None:
-    """After an end, nothing depends on the state that the sequence began with."""
-    (whole,) = short_games(make_network(), 20)
-    over = whole.terminated | whole.truncated
-    other = replace(whole, state=tuple(part + 1.0 for part in whole.state))
-    one, two = (unroll(make_network(), each, CPU) for each in (whole, other))
-    for row, first in enumerate(over.argmax(axis=1)):
-        assert not torch.equal(one.values[row, : first + 1], two.values[row, : first + 1])
-        assert torch.equal(one.values[row, first + 1 :], two.values[row, first + 1 :])
