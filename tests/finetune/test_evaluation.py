@@ -1,9 +1,6 @@
 """Evaluations of a run, from its start to its end, also where one is interrupted or fails."""
 
 import json
-import os
-import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,6 @@ from qwop.common.settings import to_plain
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune import evaluation
-from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.evaluation import LIKENESS, Evaluations
 from qwop.finetune.figures import gain
 from qwop.finetune.log import RunLog
@@ -25,7 +21,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from ..fakes import untrained
 from .fakes import CARTPOLE, write_games
-from .runs import assert_same
 
 ONLY = Phase("only", 1.0)
 
@@ -115,58 +110,3 @@ def test_without_games_policies_are_kept_and_phases_of_any_name_have_their_files
     assert path.parent == tmp_path / "run" / "phases"
     assert path.name.startswith("1-")
     assert path.name.isprintable()
-
-
-RUN = (
-    "environment=QWOP-v1", "policy=scratch", "schedule=live-only", "schedule.decisions=320", "schedule.keep=best",
-    "+schedule.phases.alone.environment={time_limit: 2.0}", "+schedule.phases.alone.evaluations=3",
-    "+schedule.phases.more={hours: 40, learning_rate: 0.5}", "algorithm=ppo", "algorithm.hidden=[16]",
-    "algorithm.minibatch=16", "loop.num_envs=4", "loop.steps=8", "loop.checkpoint_every=96", "loop.log_every=64",
-    "evaluation.episodes=3", "evaluation.drawn=2", "tracker=none", "video=false",
-)  # fmt: skip
-
-
-def contents(folder: Path) -> dict[str, Any]:
-    """All that a run leaves, without reports, times and rows of the log, of which a stopped run has one more."""
-    found: dict[str, Any] = {}
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-        kept = path.suffix in (".safetensors", ".checkpoint", ".json")
-        found[str(path.relative_to(folder))] = path.read_bytes() if kept else None
-    return found
-
-
-def interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-def fail() -> None:
-    raise OSError(28, "No space left on device")
-
-
-@pytest.mark.parametrize(
-    ("number", "stop", "code", "said", "missing", "newest"),
-    [
-        (2, interrupt, 128 + signal.SIGINT, "interrupted", "1-alone-64", 64),
-        (3, fail, 2, "No space left on device", "1-alone-128", 96),  # no checkpoint was written after it
-    ],
-)
-def test_an_evaluation_that_does_not_end_is_repeated_and_the_run_leaves_the_same_bits(
-    number: int, stop: Callable[[], None], code: int, said: str, missing: str, newest: int,
-    finetune: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-) -> None:  # fmt: skip
-    assert finetune(*RUN, "out=whole").code == 0
-    calls = iter(range(100))  # the start's greedy and drawn games, then those within the phase
-
-    def evaluated(*given: Any) -> Any:
-        if next(calls) == number:
-            stop()
-        return evaluate(*given)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(evaluation, "evaluate", evaluated)
-        stopped = finetune(*RUN, "out=half")
-    assert (stopped.code, said in stopped.err, "Traceback" in stopped.err) == (code, True, False)
-    assert not (tmp_path / "half" / "phases" / f"{missing}.json").exists()
-    assert load_checkpoint(checkpoints(tmp_path / "half" / "checkpoints")[-1])["decisions"] == newest
-    assert finetune(*RUN, "out=half", "resume=true").code == 0
-    assert_same(*(contents(tmp_path / name) for name in ("half", "whole")))
