@@ -101,6 +101,7 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(tuned: Tuned, workpla
     kept = run / "start.safetensors" if best == "0-start" else run / "phases" / f"{best}.safetensors"
     assert (run / "policy.safetensors").read_bytes() == kept.read_bytes()
     assert f"kept the best policy evaluated: {kept.relative_to(workplace)}" in done
+    assert f"in the end: mean return {found[best]['mean_return']:.1f}" in done
     assert [name for name in within if "drawn" in found[name]] == [name for name in within if name == best]
     page = (run / "report.html").read_text()
     assert all(name in page for name in within)
