@@ -1,7 +1,7 @@
 """The training loop: live play along a schedule, updates of an agent, a log, checkpoints."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from ..common.ends import Deferred
@@ -129,7 +129,7 @@ class Loop:
             "collector": self._play.get_state(),
             "agent": self.agent.get_state(),
             "average": self._average.get_state(),
-            "pending": None if pending is None else _to_plain(pending),
+            "pending": pending and {"sequences": {**vars(pending[0])}, "ends": [{**vars(one)} for one in pending[1]]},
             "evaluation_due": self._evaluation_due,
             "demonstrations": None if games is None else {"games": len(games), "sha256": games.digest()},
         }
@@ -262,12 +262,6 @@ class Loop:
         decisions, self._row_at = self.decisions - self._row_at, self.decisions
         if decisions:
             self._row = self._run.log.write(self.decisions, decisions, phase, self.agent.measurements())
-
-
-def _to_plain(play: Played) -> dict[str, Any]:
-    sequences, ends = play
-    arrays = {name: list(one) if name in ("finals", "state") else one for name, one in vars(sequences).items()}
-    return {"sequences": arrays, "ends": [asdict(end) for end in ends]}
 
 
 def _from_plain(plain: dict[str, Any]) -> Played:

@@ -181,18 +181,6 @@ def test_it_takes_the_share_of_random_actions_and_the_period_of_a_slow_core_and_
     assert np.sort(probabilities(PolicySnapshot(greedy))[0][0]) == pytest.approx([0.1, 0.1, 0.8])
 
 
-def test_the_state_of_a_policy_goes_in_and_comes_out_as_arrays_that_are_left_alone() -> None:
-    snapshot = PolicySnapshot(recurrent())
-    state = snapshot.initial_state(2)
-    assert not any(part.any() for part in state)
-    first, following = snapshot.step(SEEN, state)
-    kept = [part.copy() for part in following]
-    second, last = snapshot.step(SEEN, following)
-    assert not np.array_equal(first, second)
-    assert all(map(np.array_equal, following, kept))
-    assert not any(map(np.array_equal, following, last))
-
-
 PICTURES = ObservationSpec((2, 36, 36), "uint8")
 
 
