@@ -17,7 +17,7 @@ from ..evaluation.film import film
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from .figures import START, Candidate, Figures, best_policy, finalists, line, read_evaluation
-from .log import Display, RunLog
+from .log import Display
 from .schedules.phase import Phase
 from .settings import PhaseEvaluationSettings
 
@@ -39,23 +39,22 @@ class Evaluations:
 
     Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
     within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
-    The log's tracker gets the figures, too. Besides the greedy games, `drawn` games with drawn actions are played (not
-    within phases), because a greedy runner may never leave the start. Policies that are marked to be played with drawn
-    actions play greedily too, unless the settings choose. A policy that decides as an earlier one did plays no games.
-    demonstrations: each policy is compared with their player.
+    Besides the greedy games, `drawn` games with drawn actions are played (not within phases), because a greedy runner
+    may never leave the start. Policies that are marked to be played with drawn actions play greedily too, unless the
+    settings choose. A policy that decides as an earlier one did plays no games. demonstrations: each policy is compared
+    with their player.
     """
 
     def __init__(
         self,
         folder: Path,
         settings: PhaseEvaluationSettings,
-        log: RunLog,
         demonstrations: Dataset | None = None,
         display: Display | None = None,
     ) -> None:
         self._run, self._folder = folder, folder / "phases"
         self._settings = settings.playing(True)
-        self._log, self._demonstrations, self._display = log, demonstrations, display or Display()
+        self._demonstrations, self._display = demonstrations, display or Display()
         self.last: Figures | None = None
         """Figures of the final policy; None before the first evaluation of a phase."""
         self._evaluations: dict[tuple[str, bool], Evaluation] = {}
@@ -90,7 +89,6 @@ class Evaluations:
         for one in finalists(self._run) if self._settings.greedy and self._settings.drawn else ():
             if "drawn" not in one.figures:
                 drawn = self._games(load_policy(one.policy), drawn=True).summary()
-                self._log.evaluated(one.figures["decisions"], drawn, "drawn")
                 _write(one.evaluation, {**one.figures, "drawn": drawn})
         best = best_policy(self._run)
         self.last = best.figures
@@ -127,8 +125,6 @@ class Evaluations:
             figures[LIKENESS] = float((policy.probabilities(observations).argmax(1) == actions).mean())
         if self._settings.greedy and self._settings.drawn and not within:
             figures["drawn"] = self._games(policy, drawn=True).summary()
-            self._log.evaluated(decisions, figures["drawn"], "drawn")
-        self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         _write(path, figures)
         return figures
 

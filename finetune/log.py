@@ -27,9 +27,6 @@ SPEED = "speed/decisions_per_second"
 LARGEST_LOG = 256 * MEGABYTE
 """Largest size in bytes; a row takes about a kilobyte."""
 
-EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
-"""Figures of an evaluation that the tracker shows."""
-
 
 @dataclass(frozen=True)
 class UpdateStats:
@@ -130,19 +127,9 @@ class RunLog:
         row |= {SPEED: span / seconds, **self.row()}
         with (self._folder / METRICS).open("a") as file:
             file.write(json.dumps(row) + "\n")
-        self._show({name: value for name, value in row.items() if isinstance(value, float)}, decisions)
-        return row
-
-    def evaluated(self, decisions: int, figures: Mapping[str, Any], kind: str) -> None:
-        """Log an evaluation's figures after this many decisions to the tracker, as `evaluation/<kind>_<figure>`."""
-        numbers = {
-            f"evaluation/{kind}_{name}": float(figures[name]) for name in EVALUATED if figures.get(name) is not None
-        }
-        self._show(numbers, decisions)
-
-    def _show(self, figures: Mapping[str, float], decisions: int) -> None:
         assert self._board is not None
-        self._board.log(figures, decisions)
+        self._board.log({name: value for name, value in row.items() if isinstance(value, float)}, decisions)
+        return row
 
     def close(self) -> None:
         if self._board is not None:

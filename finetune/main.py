@@ -110,7 +110,7 @@ def _prepared(
             display.say(f"{who}: phases for one that {kind}")
         settings = settings.without("falls" if finishes else "runs")
     log = RunLog(out, settings.tracker, label)
-    evaluations = Evaluations(out, settings.evaluation, log, start.demonstrations, display)
+    evaluations = Evaluations(out, settings.evaluation, start.demonstrations, display)
     run: AnyRun = Run(
         settings, start.policy, start.demonstrations, device, log, out, evaluations, teacher, display, watch
     )

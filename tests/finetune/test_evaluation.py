@@ -13,11 +13,9 @@ from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune import evaluation
 from qwop.finetune.evaluation import LIKENESS, Evaluations
 from qwop.finetune.figures import gain
-from qwop.finetune.log import RunLog
 from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.settings import PhaseEvaluationSettings
 from qwop.policies.policy import Policy
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from ..fakes import untrained
 from .fakes import CARTPOLE, write_games
@@ -31,10 +29,8 @@ def policy() -> Policy:
 
 
 def made(folder: Path, episodes: int, drawn: int, *more: Any) -> Evaluations:
-    """Evaluations of so many greedy and drawn games, and their open log."""
-    log = RunLog(folder)
-    log.open()
-    return Evaluations(folder, PhaseEvaluationSettings(episodes=episodes, drawn=drawn), log, *more)
+    """Evaluations of so many greedy and drawn games."""
+    return Evaluations(folder, PhaseEvaluationSettings(episodes=episodes, drawn=drawn), *more)
 
 
 def read(folder: Path, name: str) -> Any:
@@ -66,22 +62,14 @@ def test_a_policy_plays_again_only_if_it_decides_otherwise(
     assert not same or (start["games"], start["drawn"]) == (after["games"], after["drawn"])
 
 
-def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorboard(
-    tmp_path: Path, policy: Policy
-) -> None:
+def test_start_and_phases_are_evaluated_greedily_and_drawn(tmp_path: Path, policy: Policy) -> None:
     results = made(tmp_path, 4, 3)
     results.add_start(policy)
     assert results.ends is None  # nothing to compare it with yet
     results.add(0, ONLY, policy, decisions=500)
-    results._log.close()
     start, only = read(tmp_path, "0-start"), read(tmp_path, "1-only")
     assert (start["phase"], start["episodes"], start["drawn"]["episodes"]) == ("start", 4, 3)
     assert only["settings"] == to_plain(PhaseEvaluationSettings(episodes=4, drawn=3))  # without a line's words
-    shown = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    for kind, found in (("greedy", only), ("drawn", only["drawn"])):
-        points = shown.Scalars(f"evaluation/{kind}_mean_return")
-        assert [point.step for point in points] == [0, 500]
-        assert points[1].value == pytest.approx(found["mean_return"])
     again = made(tmp_path, 4, 0)  # a resumed run has its start from the file
     again.add(1, Phase("more", 1.0), policy, decisions=900)
     assert again.ends is not None
