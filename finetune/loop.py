@@ -119,7 +119,10 @@ class Loop:
 
     def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""
-        pending = None if self._pending is None else self._pending.result()
+        pending: dict[str, Any] | None = None
+        if self._pending is not None:
+            sequences, ends = self._pending.result()
+            pending = {"sequences": dict(vars(sequences)), "ends": [dict(vars(end)) for end in ends]}
         games = self._run.demonstrations
         return {
             "decisions": self.decisions,
@@ -129,7 +132,7 @@ class Loop:
             "collector": self._play.get_state(),
             "agent": self.agent.get_state(),
             "average": self._average.get_state(),
-            "pending": pending and {"sequences": {**vars(pending[0])}, "ends": [{**vars(one)} for one in pending[1]]},
+            "pending": pending,
             "evaluation_due": self._evaluation_due,
             "demonstrations": None if games is None else {"games": len(games), "sha256": games.digest()},
         }
