@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qwop.envs import replay
+from qwop.envs.pictures.video import seconds_from_first_key
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.observations import observe_as, observe_start
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
@@ -91,6 +92,7 @@ def assert_same_everywhere(runner: str, sessions: list[Session]) -> list[list[An
             assert game["frames"] == len(wanted.states) - 1
             assert game["sha256"] == wanted.sha256
             assert game["metres"] == wanted.events[-1, 0]
+            assert game["seconds"] == seconds_from_first_key(keys)[game["frames"]]
             before = (*before, PlayedGame(keys, opening))
     return played
 
@@ -124,15 +126,11 @@ def test_the_digest_is_of_the_bytes_of_all_states() -> None:
     assert game.sha256 == KNOWN
 
 
-def in_node(function: str, *arguments: Any) -> Any:
-    require(NODE)
-    return call(NODE, "trials.js", function, arguments)
-
-
 @pytest.mark.parametrize("kind", ["features", "full", "contact"])
 def test_observations_are_those_of_the_simulator(kind: str, champion: NDArray[np.uint8]) -> None:
+    require(NODE)
     keys = champion[:700]  # up to the hurdle and over it
-    seen = in_node("observationsOf", keys.tolist(), kind)
+    seen = call(NODE, "trials.js", "observationsOf", [keys.tolist(), kind])
     game = replay(keys)
     assert game.hidden is not None
     wanted = observe_as(kind, game.states, game.events, game.hidden)
@@ -141,17 +139,10 @@ def test_observations_are_those_of_the_simulator(kind: str, champion: NDArray[np
 
 
 def test_a_restored_game_goes_on_as_it_did(champion: NDArray[np.uint8]) -> None:
-    played = in_node("branches", champion[:300].tolist(), champion[300:360].tolist(), random_keys(9, 60).tolist())
+    require(NODE)
+    parts = [champion[:300].tolist(), champion[300:360].tolist(), random_keys(9, 60).tolist()]
+    played = call(NODE, "trials.js", "branches", parts)
     other = replay(np.concatenate([champion[:300], random_keys(9, 60)]))
     assert played["first"] == played["again"] == played["elsewhere"]
     assert played["first"]["frames"] == 360
     assert played["other"]["x"] == other.states[-1, 0, 0]
-
-
-def test_seconds_run_from_the_first_key_and_a_game_that_has_ended_stays_as_it_is() -> None:
-    keys = [0] * 7 + [5] * 200
-    ended = in_node("endOf", keys)
-    game = replay(keys)
-    frames = len(game.states) - 1
-    assert frames < len(keys)
-    assert ended == {"outcome": "fell", "frames": frames, "seconds": (frames - 7) / 30, "metres": game.events[-1, 0]}

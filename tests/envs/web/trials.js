@@ -13,27 +13,18 @@ export function observationsOf(module, keys, kind) {
 
 const where = (game) => ({ frames: game.keys.length, x: game.state[0], seconds: game.seconds });
 
+// A saved game that goes on in two ways, and in the first one again, here and on another page.
 export function branches(module, before, one, two) {
-  const go = (game, keys) => {
-    for (const pressed of keys) game.step(pressed);
-    return where(game);
+  const [game, second] = [new Game(module), new Game(module)];
+  const go = (page, keys) => {
+    keys.forEach((pressed) => page.step(pressed));
+    return where(page);
   };
-  const game = new Game(module);
   go(game, before);
   const saved = game.save();
-  const first = go(game, one);
-  game.restore(saved);
-  const other = go(game, two);
-  game.restore(saved);
-  const again = go(game, one);
-  const second = new Game(module);
-  second.restore(saved);
-  return { first, other, again, elsewhere: go(second, one) };
-}
-
-export function endOf(module, keys) {
-  const game = new Game(module);
-  for (const pressed of keys) game.step(pressed);
-  const { outcome, metres, seconds } = game;
-  return { outcome, frames: game.keys.length, metres, seconds };
+  const [first, other, again, elsewhere] = [[game, one], [game, two], [game, one], [second, one]].map(([page, keys]) => {
+    page.restore(saved);
+    return go(page, keys);
+  });
+  return { first, other, again, elsewhere };
 }
