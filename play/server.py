@@ -168,12 +168,8 @@ def _response(name: str, content: bytes, host: str) -> Response:
 def _logger() -> logging.Logger:
     """The server's log, without pages that have left: a laptop that sleeps, or a browser that is killed."""
     log = logging.getLogger("qwop.page")
-    log.addFilter(_page_is_there)
+    log.addFilter(lambda record: record.msg != "keepalive ping failed")
     return log
-
-
-def _page_is_there(record: logging.LogRecord) -> bool:
-    return record.msg != "keepalive ping failed"
 
 
 def _listener(port: int, usual: int, setting: str) -> socket.socket:

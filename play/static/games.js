@@ -41,10 +41,10 @@ export class Games {
 
   entry(kept) {
     try {
-      const { number, packed, seconds } = kept;
-      const { keys, outcome, metres, name, day, tempo, sha256 } = unpack(packed);
-      if (!Number.isSafeInteger(number) || number < 1 || !Number.isFinite(seconds)) throw new TypeError("not a game of this page");
-      return [{ number, packed, keys, outcome, metres, seconds, name, day, tempo, sha256 }];
+      const { number, packed, outcome, metres, seconds } = kept;
+      const isGame = Number.isSafeInteger(number) && number > 0 && typeof outcome === "string" && [metres, seconds].every(Number.isFinite);
+      if (!isGame) throw new TypeError("not a game of this page");
+      return [{ ...unpack(packed), number, packed, outcome, metres, seconds }];
     } catch {
       this.unread.push(kept);
       return [];
@@ -88,7 +88,8 @@ export class Games {
   }
 
   save() {
-    this.kept = write(GAMES, [...this.unread, ...this.list.map(({ number, packed, seconds }) => ({ number, packed, seconds }))]);
+    const games = this.list.map(({ number, packed, outcome, metres, seconds }) => ({ number, packed, outcome, metres, seconds }));
+    this.kept = write(GAMES, [...this.unread, ...games]);
   }
 
   get name() { return keptName("me"); }

@@ -1,12 +1,11 @@
 // A game's keys as readable text, a line for each stretch of frames, as `qwop.envs.qwop.keys_file` reads and writes it.
 // Files of this page have the SHA-256 of all states, too, so that a changed one is refused.
 
-import { keysOf, pack, play, proved, runsOf, TEMPOS } from "./packed.js";
+import { keysOf, LONGEST, play, proved, runsOf, TEMPOS } from "./packed.js";
 import { Refused } from "./policy.js";
 import { cut } from "./texts.js";
 
 const LETTERS = { Q: 1, W: 2, O: 4, P: 8 };
-const LONGEST = 300_000; // frames
 const LONGEST_NAME = 40; // characters
 const CLAIM = /^# (player|class|day|pace|sha256):\s*(.*?)\s*$/gm;
 
@@ -48,9 +47,8 @@ export function openKeys(module, text, name) {
   const kind = claims.class;
   if (claims.sha256 === undefined) return { ...play(module, keys), name, kind };
   const [day, tempo] = [parseInt(claims.day, 10), parseInt(claims.pace, 10) / 100];
-  const game = {
+  return {
     ...proved(module, keys, claims.sha256), kind, name: cut(claims.player ?? "", LONGEST_NAME).trim() || name,
     day: day > 0 && day < 1e9 ? day : 0, tempo: TEMPOS.includes(tempo) ? tempo : 1,
   };
-  return { ...game, packed: pack(module, game) };
 }

@@ -57,7 +57,7 @@ export class Opponents {
 
   // An entry that was opened comes first; an earlier one of the same game goes.
   add(entry) {
-    this.guests = [entry, ...this.guests.filter(({ packed }) => !packed || packed !== entry.packed)];
+    this.guests = [entry, ...this.guests.filter(({ sha256 }) => !sha256 || sha256 !== entry.sha256)];
     return this.choose(entry);
   }
 

@@ -1,9 +1,9 @@
 // A game as one word, which fits into a link:
 //
-//   1.fell.100.303.20783.YWRh.KFA1….d3f3…
+//   1.100.20783.YWRh.KFA1….d3f3…
 //
-// A version, the outcome, the pace in percent, tenths of metres, the day, then in Base64 the player's name and the keys, a
-// byte for up to 16 frames with the same keys (16 · keys + frames − 1), and last the SHA-256 of all states.
+// A version, the pace in percent, the day, then in Base64 the player's name and the keys, a byte for up to 16 frames with
+// the same keys (16 · keys + frames − 1), and last the SHA-256 of all states.
 
 import { Sha256, stateBytes } from "./digest.js";
 import { Game } from "./engine.js";
@@ -14,7 +14,7 @@ import { cut } from "./texts.js";
 export const TEMPOS = [1, 0.75, 0.5, 0.25]; // at which a person played
 export const LONGEST = 300_000; // frames
 const LONGEST_NAME = 40; // bytes
-const FORM = /^1\.(stopped|finished|fell)\.(100|75|50|25)\.(-?\d{1,6})\.(\d{1,9})\.([\w-]{0,64})\.([\w-]+)\.([\da-f]{64})$/;
+const FORM = /^1\.(100|75|50|25)\.(\d{1,9})\.([\w-]{0,64})\.([\w-]+)\.([\da-f]{64})$/;
 
 // Runs of frames with the same keys: [frames, keys].
 export function runsOf(keys) {
@@ -33,15 +33,14 @@ export const areKeys = (keys) => (
 
 export const keysOf = (runs) => runs.flatMap(([frames, pressed]) => new Array(frames).fill(pressed));
 
-// game: { keys, outcome, metres, name, day, tempo, sha256 }; day: since 1970. Plays it for the digest if there is none.
-export function pack(module, { keys, outcome, metres, name, day, tempo = 1, sha256 = prove(module, keys) }) {
+// game: { keys, name, day, tempo, sha256 }; day: since 1970. Plays it for the digest if there is none.
+export function pack(module, { keys, name, day, tempo = 1, sha256 = prove(module, keys) }) {
   const codes = runsOf(keys).flatMap(([frames, pressed]) => Array.from(
     { length: Math.ceil(frames / 16) },
     (_, part) => 16 * pressed + Math.min(frames - 16 * part, 16) - 1,
   ));
   return [
-    1, outcome, 100 * (TEMPOS.includes(tempo) ? tempo : 1), Math.round(10 * metres),
-    Number.isSafeInteger(day) && day >= 0 ? day : 0,
+    1, 100 * (TEMPOS.includes(tempo) ? tempo : 1), Number.isSafeInteger(day) && day >= 0 ? day : 0,
     toText(bytesOf(cut(name, LONGEST_NAME, (character) => bytesOf(character).length))), toText(codes), sha256,
   ].join(".");
 }
@@ -64,47 +63,32 @@ export function proved(module, keys, sha256) {
 
 // The claims of a packed game, and its keys; Refused for anything else.
 export function unpack(text) {
-  const [, outcome, percent, tenths, day, called, codes, sha256] = FORM.exec(text) ?? [];
+  const [, percent, day, called, codes, sha256] = FORM.exec(text) ?? [];
   const keys = keysOf(Array.from(fromText(codes ?? "").subarray(0, LONGEST + 1), (code) => [(code % 16) + 1, code >> 4]));
   if (!sha256 || !keys.length || keys.length > LONGEST) throw new Refused("the game is cut off, or not one of this page");
   const name = new TextDecoder().decode(fromText(called).subarray(0, LONGEST_NAME)).trim() || "somebody";
-  return { keys, outcome, metres: Number(tenths) / 10, name, day: Number(day), sha256, tempo: Number(percent) / 100 };
+  return { keys, name, day: Number(day), sha256, tempo: Number(percent) / 100 };
 }
 
-// Plays a packed game; returns it with the rows of all frames. Refused if it plays otherwise.
+// Plays a packed game; returns it with its result and the rows of all frames. Refused if it has another digest.
 export function verify(module, text) {
-  const claim = unpack(text);
-  const { outcome, metres, seconds, rows } = proved(module, claim.keys, claim.sha256);
-  if (outcome !== claim.outcome || Math.abs(metres - claim.metres) > 0.01) {
-    const found = `at frame ${claim.keys.length} it is “${outcome}” at ${metres.toFixed(1)} m`;
-    throw new Refused(`the game says “${claim.outcome}” at ${claim.metres.toFixed(1)} m, but ${found}`);
-  }
-  return { ...claim, seconds, rows };
+  const claims = unpack(text);
+  return { ...claims, ...proved(module, claims.keys, claims.sha256) };
 }
 
 // Plays keys until they or the game end: { keys, outcome, metres, seconds, rows }. digest: takes all states, if given.
 export function play(module, keys, digest = null) {
   const game = new Game(module);
-  const played = recorder(game);
+  const rows = [game.row()];
   digest?.update(stateBytes(game));
   for (const pressed of keys) {
     if (game.ended) break;
     game.step(pressed);
-    played.add();
+    rows.push(game.row());
     digest?.update(stateBytes(game));
   }
   const outcome = game.ended ? game.outcome : "stopped";
-  return { keys: game.keys, outcome, metres: game.metres, seconds: game.seconds, rows: played.rows() };
-}
-
-// The rows of a game from now on, as one flat array.
-export function recorder(game) {
-  const kept = [game.row()];
-  return {
-    add: () => kept.push(game.row()),
-    get frames() { return kept.length - 1; },
-    rows: () => flat(kept),
-  };
+  return { keys: game.keys, outcome, metres: game.metres, seconds: game.seconds, rows: flat(rows) };
 }
 
 const bytesOf = (text) => new TextEncoder().encode(text);

@@ -1,11 +1,12 @@
 // Games played back: recorded ones, and those that a policy plays as you watch.
 
 import { $, figures } from "./elements.js";
-import { Game, ROW } from "./engine.js";
+import { ROW } from "./engine.js";
+import { Live } from "./ghosts.js";
 import { titleOf } from "./opponents.js";
-import { prove, recorder } from "./packed.js";
-import { Player as Film } from "./player.js";
-import { Player } from "./policy.js";
+import { prove } from "./packed.js";
+import { Player } from "./player.js";
+import { flat } from "./rows.js";
 import { splitsOf } from "./splits.js";
 
 const LONGEST_POLICY_GAME = 3000; // frames
@@ -14,7 +15,7 @@ export class Replay {
   // rowsOf(entry): all rows of a recorded game. bestSplits(): times of your best game.
   constructor(module, view, rowsOf, bestSplits) {
     Object.assign(this, { module, view, rowsOf, bestSplits, entry: null, growing: null });
-    this.film = new Film($("player"), view.scene, (row) => { view.draw(row, null); this.split(); }, false);
+    this.film = new Player($("player"), view.scene, (row) => { view.draw(row, null); this.split(); }, false);
     $("proof").addEventListener("toggle", () => this.prove());
   }
 
@@ -29,8 +30,7 @@ export class Replay {
   open(entry) {
     Object.assign(this, { entry, growing: null, outcome: entry.outcome ?? "running" });
     if (entry.policy) {
-      const game = new Game(this.module);
-      this.growing = { player: new Player(entry.policy, game), game, played: recorder(game) };
+      this.growing = new Live(entry.name, this.module, entry.policy);
       this.grow(4);
     } else {
       this.film.open(this.rowsOf(entry));
@@ -69,15 +69,12 @@ export class Replay {
 
   // Plays a watched policy on for some milliseconds, faster than it is shown.
   grow(budget) {
-    const { player, game, played } = this.growing;
+    const { growing, growing: { game, kept } } = this;
     const until = performance.now() + budget;
-    const first = played.frames === 0;
-    do {
-      player.step();
-      played.add();
-    } while (performance.now() < until && !game.ended && played.frames < LONGEST_POLICY_GAME);
-    if (first) this.film.open(played.rows());
-    else this.film.extend(played.rows());
-    if (game.ended || played.frames >= LONGEST_POLICY_GAME) Object.assign(this, { growing: null, outcome: game.outcome });
+    const first = kept.length === 1;
+    do growing.step(1); while (performance.now() < until && !game.ended && kept.length <= LONGEST_POLICY_GAME);
+    if (first) this.film.open(flat(kept));
+    else this.film.extend(flat(kept));
+    if (game.ended || kept.length > LONGEST_POLICY_GAME) Object.assign(this, { growing: null, outcome: game.outcome });
   }
 }

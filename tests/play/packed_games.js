@@ -28,7 +28,9 @@ export const packed = (module, game) => pack(module, game);
 
 export const zipped = async (module, files) => Array.from(new Uint8Array(await zip(files).arrayBuffer()));
 
-export const unpacked = (module, text) => without(unpack(text));
+export const unpacked = (module, text) => unpack(text);
+
+export const namesInLinks = (module, names) => names.map((name) => unpack(pack(module, { keys: [0, 1, 5], name, day: 1 })).name);
 
 // The result of opening each text: the game, or the reason why it is refused.
 const said = (open) => (text) => {
@@ -76,8 +78,9 @@ export const paces = (module, record, bests) => bests.map((best) => pacer({ rows
 
 // The numbers of the games that the browser keeps, of as many as it may: after another was played, and after the sixth
 // was removed and had back.
-export const numbersKept = async (module, packed, result) => {
-  stored.set("qwop.games", JSON.stringify(packed.map((text, index) => ({ number: index + 1, packed: text, seconds: 1 }))));
+export const numbersKept = async (module, packed, metres, result) => {
+  const kept = metres.map((far, index) => ({ number: index + 1, packed, outcome: "fell", metres: far, seconds: 1 }));
+  stored.set("qwop.games", JSON.stringify(kept));
   globalThis.navigator ??= {};
   const { Games } = await import("./games.js");
   const numbers = () => JSON.parse(stored.get("qwop.games")).map(({ number }) => number);

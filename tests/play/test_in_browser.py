@@ -283,7 +283,7 @@ def test_opened_as_a_file_the_page_says_what_it_needs(browser: Any, tmp_path: Pa
 
 
 def test_all_games_are_saved_in_a_zip(page: Page, tmp_path: Path) -> None:
-    game = {"packed": packed_game(page), "seconds": 1.0}
+    game = {"packed": packed_game(page), "outcome": "fell", "metres": 1.0, "seconds": 1.0}
     kept = [{**game, "number": number} for number in range(1, 16)]
     page.browser.execute_script("localStorage.setItem('qwop.games', JSON.stringify(arguments[0]))", kept)
     page.open()
