@@ -101,12 +101,12 @@ def _fit(library: SharedLibrary, file: str, exact: Callable[[Engine], bool]) -> 
 
 def plays_exactly(library: Engine) -> bool:
     """True if a game comes out as everywhere, alone and in all lanes."""
-    from .page import new_page, play_together
+    from .page import loaded, play_together
 
     keys = (np.arange(CHECKED_FRAMES) // 8 * 11 % 16).astype(np.uint8)
     digests = set()
     for width in (1, library.width):
-        reals, integers = new_page(library, "current")
+        reals, integers = loaded("current", library)
         rows = np.repeat(reals, width, axis=0), np.repeat(integers, width, axis=0)
         games = play_together(*rows, [keys] * width, width, library=library)
         digests |= {hashlib.sha256(np.ascontiguousarray(one, "<f8").tobytes()).hexdigest() for one in games}

@@ -17,20 +17,15 @@ Game = tuple[NDArray[np.float64], NDArray[np.int32]]
 
 
 @cache
-def _loaded(trigonometry: str) -> Game:
-    return new_page(native.engine(), trigonometry)
-
-
-def new_page(library: native.Engine, trigonometry: str) -> Game:
-    """The world of a page that this library has just loaded: rows [1, REALS] and [1, INTEGERS]."""
+def _load(library: native.Engine, trigonometry: str) -> Game:
     reals, integers = np.zeros((1, REALS)), np.zeros((1, INTEGERS), dtype=np.int32)
     native.call("load_page", reals[0], integers[0], trigonometry=trigonometry, library=library)
     return reals, integers
 
 
-def loaded(trigonometry: str = "current") -> Game:
+def loaded(trigonometry: str = "current", library: native.Engine | None = None) -> Game:
     """The world of a page that has just been loaded: rows [1, REALS] and [1, INTEGERS]."""
-    reals, integers = _loaded(trigonometry)
+    reals, integers = _load(library or native.engine(), trigonometry)
     return reals.copy(), integers.copy()
 
 

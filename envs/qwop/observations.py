@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine import native
-from ..engine.batch import FEATURES, FEATURES_ONLY, HIDDEN
+from ..engine.batch import FEATURES_ONLY, HIDDEN
 from ..names import JUMPED
 from .task import OBSERVATIONS
 
@@ -17,26 +17,25 @@ def observe(states: ArrayLike) -> NDArray[np.float32]:
     A body is its angle, velocity and position, x relative to the torso's; a joint is `angle_b - angle_a -
     reference_angle`. Radians, and units of the game (10 to a metre, y downwards).
     """
-    rows, shape = _rows(states)
-    out = np.empty((len(rows), FEATURES), dtype=np.float32)
-    native.call("observe_all", FEATURES_ONLY, rows, np.empty(0), np.empty((0, HIDDEN)), out)
-    return out.reshape(*shape, FEATURES)
+    return observe_as("features", states, None, None)
 
 
-def observe_as(observation: str, states: ArrayLike, events: ArrayLike, hidden: ArrayLike | None) -> NDArray[np.float32]:
+def observe_as(
+    observation: str, states: ArrayLike, events: ArrayLike | None, hidden: ArrayLike | None
+) -> NDArray[np.float32]:
     """Return observations of a kind: "features", "full" (float32 [..., 94]) or "contact" ([..., 112]).
 
-    They are made from the states [..., 14, 6], events [..., 6] (`names.EVENT_COLUMNS`) and hidden numbers [..., 3]
-    (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page. BadInput if hidden numbers are needed and None.
+    They are made from the states [..., 14, 6] and, all but "features", from the events [..., 6] (`names.EVENT_COLUMNS`)
+    and hidden numbers [..., 3] (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page. BadInput if these are None.
     """
-    if observation == "features":
-        return observe(states)
-    if hidden is None:
-        raise BadInput(f"observation={observation}: this game was recorded without its hidden numbers")
     kind, names = OBSERVATIONS[observation]
     rows, shape = _rows(states)
-    jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., JUMPED].reshape(len(rows)))
-    more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
+    jumped, more = np.empty(0), np.empty((0, HIDDEN))
+    if kind != FEATURES_ONLY:
+        if hidden is None:
+            raise BadInput(f"observation={observation}: this game was recorded without its hidden numbers")
+        jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., JUMPED].reshape(len(rows)))
+        more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
     out = np.empty((len(rows), len(names)), dtype=np.float32)
     native.call("observe_all", kind, rows, jumped, more, out)
     return out.reshape(*shape, len(names))

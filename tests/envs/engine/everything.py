@@ -40,7 +40,7 @@ def everything(engine: native.Engine, frames: int) -> dict[str, str]:
         made[name] = digest(*out, np.frombuffer(made.get(name, "").encode(), np.uint8))
 
     random = np.random.default_rng(0)
-    pages = {name: page.new_page(engine, name) for name in ("current", "fdlibm")}
+    pages = {name: page.loaded(name, engine) for name in ("current", "fdlibm")}
     for name, (reals, integers) in pages.items():
         made[f"load_page {name}"] = digest(reals, integers)
         call("reset_page", reals[0], integers[0], out=(reals, integers), trigonometry=name)
