@@ -50,6 +50,8 @@ class Engine(Protocol):
 
     width: int
 
+    def __hash__(self) -> int: ...
+
     def bind(self, function: str, table: Any, arrays: tuple[NDArray[Any], ...]) -> Call:
         """Return the function's call with a table in which the addresses of the arrays may still be filled in."""
 

@@ -96,9 +96,4 @@ def rows_of_replay(game: Replay, keys: ArrayLike) -> NDArray[np.float32]:
     count = len(game.states)
     column = np.concatenate([[0], np.asarray(keys)])[:count]
     figures = np.stack([game.events[:, SCORE], seconds_from_first_key(keys)[:count], column], axis=1)
-    return rows_of_states(game.states, figures)
-
-
-def rows_of_states(states: NDArray[np.float64], figures: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Rows of states [n, 14, 6] with figures [n, 3]: metres, seconds and keys; float32 [n, ROW]."""
-    return np.concatenate([states[:, :, :3].reshape(len(states), POSE), figures], axis=1).astype("<f4")
+    return np.concatenate([game.states[:, :, :3].reshape(count, POSE), figures], axis=1).astype("<f4")
