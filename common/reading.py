@@ -17,6 +17,9 @@ from .errors import BadInput, quoted
 
 MEGABYTE = 2**20
 
+DEEPEST = 50
+"""Lists and mappings within one another that YAML may have; PyYAML's time is quadratic in them."""
+
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which no file can hold."""
 
@@ -119,15 +122,18 @@ def read_rows(path: Path, largest: int, is_row: Callable[[object], bool]) -> lis
 def parse_yaml(text: str) -> dict[str, Any]:
     """Parse a YAML mapping as OmegaConf does, without resolving interpolations; ValueError for anything else.
 
-    No aliases, whose copies of copies take any memory.
+    No aliases, whose copies of copies take any memory, and nothing deeper than `DEEPEST`, which takes hours.
     """
     import yaml
     from omegaconf._utils import get_yaml_loader
 
     try:
+        depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise ValueError(f"an alias in line {event.start_mark.line + 1}")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > DEEPEST:
+                what = "an alias" if depth <= DEEPEST else f"more than {DEEPEST} lists or mappings in one another"
+                raise ValueError(f"{what} in line {event.start_mark.line + 1}")
         document = yaml.load(text, Loader=get_yaml_loader())
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(quoted(error, 200)) from None

@@ -24,6 +24,7 @@ def test_a_mapping_is_read_without_resolving_interpolations() -> None:
         ("text", "not a mapping of names to values"),
         ("a: !!python/name:os.system", "could not determine a constructor"),
         ("a: &b [1]\nc: *b", "an alias in line 2"),
+        (f"a: {'[' * 100_000}", "more than 50 lists or mappings in one another in line 1"),
         ("a: [", "expected"),
     ],
 )
