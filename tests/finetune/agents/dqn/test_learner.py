@@ -14,14 +14,14 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner, new_network
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Transitions
-from qwop.finetune.log import RunLog, UpdateStats
-from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
+from qwop.finetune.log import RunLog
+from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.replay.transition_memory import EPSILON, PrioritisedMemory, TransitionMemory
-from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.q_networks import QNetwork
 from torch import Tensor
 
-from ...fakes import CPU, make_episode, make_play, make_sequences
+from ...fakes import CPU, make_play
 from ...replay.contents import contents
 from ...runs import NOW
 from ..learners import transitions
@@ -216,82 +216,6 @@ def test_iterations_are_those_of_the_papers(case: str) -> None:
     # The comparison would say little about the target if it never moved, or about priorities if they were equal.
     assert sum(not torch.equal(a[0], b[0]) for a, b in pairwise(targets)) >= 2
     assert np.ptp(reference.priorities) > 1
-
-
-class Recording(DqnLearner):
-    """Keeps what its updates are called with, and learns nothing; only action 1 brings errors."""
-
-    def __init__(self) -> None:
-        settings = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
-        super().__init__(QNetwork(2, 3, (4,), dueling=True, layer_norm=True), settings, CPU)
-        self.updates: list[tuple[Transitions, NDArray[np.float32], PhaseValues]] = []
-
-    def update(
-        self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
-    ) -> tuple[Tensor, UpdateStats | None]:
-        self.updates.append((batch, weights, now))
-        return torch.from_numpy(batch.actions == 1).float(), None
-
-
-def make_agent(**loop: Any) -> tuple[DqnAgent, Recording]:
-    learner = Recording()
-    settings = DdqnLoopSettings(
-        **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
-    )
-    memory = PrioritisedMemory(settings.capacity, SEEN, alpha=1.0)
-    shown = Demonstrations(recorded_transitions([make_episode(30)], learner.settings, 0.9))
-    return DqnAgent(learner, memory, shown, settings, RunLog(Path()), np.random.default_rng(0)), learner
-
-
-def steps_stored(agent: DqnAgent) -> set[int]:
-    """The steps of the stored transitions: those that their observations are apart."""
-    stored = contents(agent.memory)
-    return {round(d) for d in (stored.next_observations[:, 0] - stored.observations[:, 0]).tolist()}
-
-
-@pytest.mark.parametrize(("pause", "spans"), [("no live play", False), ("new games", False), ("another phase", True)])
-def test_steps_that_wait_go_on_unless_their_games_end(pause: str, spans: bool) -> None:
-    agent, _ = make_agent()
-    agent.learn(make_sequences(2), NOW)
-    if pause == "new games":
-        agent.drop_partial_episodes()
-    else:
-        agent.begin_phase(Phase("next", 1.0, demonstrations=FULL, live=spans))
-    agent.learn(make_sequences(2, first=50), NOW)
-    assert (max(steps_stored(agent)) > 1000) is spans
-
-
-def test_another_environment_empties_the_memory_and_brings_its_discount() -> None:
-    agent, _ = make_agent()
-    agent.learn(make_sequences(2), NOW._replace(gamma=0.8))
-    agent.change_environment()
-    assert len(agent.memory) == 0
-    agent.learn(make_sequences(2, first=50), NOW._replace(gamma=0.9))
-    assert contents(agent.memory).discounts == pytest.approx(0.9**3)
-    assert steps_stored(agent) == {3}
-
-
-def test_demonstrations_enter_as_the_phase_says_alone_without_live_play_and_leave_with_it() -> None:
-    agent, _ = make_agent()
-    shown = NOW._replace(demonstrations=0.25, uses_demonstrations=True)
-    agent.learn(None, shown)
-    assert contents(agent.memory).source.tolist() == [DEMONSTRATIONS] * 2  # a quarter of eight decisions
-    agent.learn(make_sequences(2), shown)
-    agent.begin_phase(Phase("more", 1.0, demonstrations=FULL))
-    assert contents(agent.memory).source.sum() == 4
-    agent.begin_phase(Phase("alone", 1.0))
-    assert set(contents(agent.memory).source) == {LIVE}
-
-
-def test_beta_and_epsilon_follow_the_schedule() -> None:
-    agent, learner = make_agent()
-    learner.settings = learner.settings.with_(epsilon_start=0.1, epsilon_end=0.02, epsilon_share=0.5)
-    rows = []
-    for decisions in (0, 25, 50, 100, 200):
-        agent.advance(decisions, 100)
-        rows.append(agent.measurements())
-    assert [row["learner/beta"] for row in rows] == pytest.approx([0.4, 0.55, 0.7, 1.0, 1.0])
-    assert [row["learner/epsilon"] for row in rows] == pytest.approx([0.1, 0.06, 0.02, 0.02, 0.02])
 
 
 def test_a_diagnosis_tells_the_sources_apart() -> None:

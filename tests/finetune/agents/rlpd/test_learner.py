@@ -11,14 +11,14 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Transitions
-from qwop.finetune.log import RunLog, UpdateStats
-from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
+from qwop.finetune.log import RunLog
+from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.q_networks import EnsembleQ
 from torch import Tensor
 
-from ...fakes import CPU, make_episode, make_play, make_sequences
+from ...fakes import CPU, make_play
 from ...replay.contents import contents
 from ..learners import transitions
 from ..reference import Adam
@@ -113,66 +113,3 @@ def test_the_diagnosis_is_of_the_batch_before_the_step() -> None:
     assert stats.scalars["q_error"] == pytest.approx(float(errors.square().mean().sqrt()), abs=1e-6)
     assert stats.scalars["disagreement"] == pytest.approx(float(q.std(0, correction=0).mean()), abs=1e-6)
     assert stats.by_source == {"demonstrations": {"td_error": pytest.approx(float(errors.abs().mean()), abs=1e-6)}}
-
-
-class Recording(RlpdLearner):
-    """Keeps what its updates are called with, and learns nothing."""
-
-    def __init__(self) -> None:
-        settings = RlpdSettings(hidden=(4,), members=2, subset=1, n_steps=3, gamma=0.9)
-        super().__init__(EnsembleQ(2, 3, (4,), members=2), settings, CPU, np.random.default_rng(0))
-        self.updates: list[tuple[Transitions, PhaseValues, bool]] = []
-
-    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
-        self.updates.append((batch, now, diagnose))
-        return None
-
-    def shares(self) -> list[float]:
-        """The share of demonstrations in each batch."""
-        return [float((batch.source == DEMONSTRATIONS).mean()) for batch, *_ in self.updates]
-
-
-def make_agent(iterations: int = 0, demonstrations: bool = False) -> tuple[RlpdAgent, Recording]:
-    """An agent after some iterations of two games and four steps."""
-    loop = RlpdLoopSettings(num_envs=2, steps=4, capacity=40, start=9, batch_size=10, updates_per_decision=0.5)
-    learner, memory = Recording(), TransitionMemory(loop.capacity, ObservationSpec((2,)))
-    recorded = recorded_transitions([make_episode(20, first=1e6)], learner.settings, 0.9)
-    shown = Demonstrations(recorded) if demonstrations else None
-    agent = RlpdAgent(learner, memory, shown, loop, RunLog(Path()), np.random.default_rng(0))
-    for number in range(iterations):
-        agent.learn(make_sequences(2, first=2 * number), values())
-    learner.updates.clear()
-    return agent, learner
-
-
-def values(demonstrations: float = 0.0, **more: Any) -> PhaseValues:
-    return PhaseValues(**{"gamma": 0.9, **more}, demonstrations=demonstrations, uses_demonstrations=demonstrations > 0)
-
-
-def test_the_share_of_demonstrations_in_a_batch_is_the_phases() -> None:
-    agent, learner = make_agent(40, demonstrations=True)
-    for share, expected in ((1.0, 0.5), (0.25, 0.2), (0.5, 1 / 3), (0.0, 0.0)):
-        learner.updates.clear()
-        for _ in range(30):
-            agent.learn(None, values(share))
-        assert np.mean(learner.shares()) == pytest.approx(expected, abs=0.01)
-        assert all(len(batch) == 10 for batch, *_ in learner.updates)
-    learner.updates.clear()
-    agent.learn(None, values(0.5, live=False))
-    assert learner.shares() == [1.0] * 4
-    agent, learner = make_agent(40)
-    agent.learn(None, values(1.0))
-    assert learner.shares() == [0.0] * 4
-
-
-def test_updates_come_as_often_as_decisions_allow_once_memory_holds_enough() -> None:
-    agent, learner = make_agent()
-    now = values(learning_rate=0.5, imitation=0.3)
-    done = []
-    for number in range(4):
-        agent.learn(make_sequences(2, first=2 * number), now)
-        done.append(len(learner.updates))
-    # Three-step transitions: 4 after the first iteration, which is too few, then 12, 20, 28.
-    assert done == [0, 4, 8, 12]
-    assert {now for _, now, _ in learner.updates} == {now}
-    assert [diagnose for *_, diagnose in learner.updates] == [True, False, False, False] * 3
