@@ -147,10 +147,10 @@ def task_of(id: str) -> Any:
     return load_env_creator(REGISTERED[id].task) if id in REGISTERED else None  # imported here: it brings the engine
 
 
-def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
+def environment_in_file(data: Any, overrides: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
     """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
 
-    Raises BadInput for anything that a file may not set, except settings whose names are `given` elsewhere (on the
+    Raises BadInput for anything that a file may not set, except settings whose names are in `overrides` (on the
     command line), which are left out. Imports nothing that the file names and makes no environment.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
@@ -165,7 +165,7 @@ def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, di
         allowed = isinstance(name, str) and _NAME.fullmatch(name) and name not in NEVER and (own is None or name in own)
         if allowed and _harmless(value, name in CHOICES):
             values[name] = value
-        elif name not in given:
+        elif name not in overrides:
             setting = f"environment.{quoted(name, 30)}=…"
             remedy = (
                 f"it may set {', '.join(own)}; the command line gives the others ({setting})"

@@ -240,12 +240,12 @@ class EnvironmentSpec:
         environment_in_file(self.to_json())
 
     @classmethod
-    def from_json(cls, data: Any, given: Collection[str] = ()) -> "EnvironmentSpec":
+    def from_json(cls, data: Any, overrides: Collection[str] = ()) -> "EnvironmentSpec":
         """The environment that a file describes.
 
-        BadInput for what a file may not say, unless it is a setting that is `given` elsewhere: see `registration`.
+        BadInput for what a file may not say, unless it is a setting that is in `overrides`: see `registration`.
         """
-        return cls(*environment_in_file(data, given))
+        return cls(*environment_in_file(data, overrides))
 
     @contextmanager
     def refusing(self) -> Iterator[None]:

@@ -45,7 +45,7 @@ def _run_policy(settings: EvaluateSettings) -> None:
     """Play a policy's games, print a table, and write all files."""
     assert settings.policy is not None
     use_one_thread()
-    policy = load_policy(settings.policy, given=settings.environment.keys())
+    policy = load_policy(settings.policy, overrides=settings.environment.keys())
     spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
     games = settings.games.playing(policy.greedy)

@@ -102,7 +102,7 @@ def find_start(
     elif policy is not None:
         start = policy
     elif name is not None:
-        start = load_policy(name, given=changes.keys())
+        start = load_policy(name, overrides=changes.keys())
     else:
         assert dataset is not None
         say(f"policy: a new clone of {dataset.folder}")

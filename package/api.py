@@ -200,7 +200,7 @@ def evaluate(
     """
     games = read(CommandGamesSettings, settings)
     changes = environment if isinstance(environment, Mapping) else {}
-    player = policy if isinstance(policy, Policy) else load_policy(policy, given=changes.keys())
+    player = policy if isinstance(policy, Policy) else load_policy(policy, overrides=changes.keys())
     own = player.environment
     spec = (
         environment if isinstance(environment, EnvironmentSpec) else replace(own, settings={**own.settings, **changes})

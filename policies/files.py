@@ -96,11 +96,11 @@ def _as_stored(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", WEIGHTS if tensor.is_floating_point() else tensor.dtype).contiguous()
 
 
-def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
+def load_policy(path: str | os.PathLike[str], overrides: Collection[str] = ()) -> Policy:
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 
-    Environment settings that a file may not set are left out if their names are `given` (on the command line), else
-    refused: see `envs.registration`. No tensor is allocated beyond the sizes of the weights in the file.
+    Environment settings that a file may not set are left out if their names are in `overrides` (on the command line),
+    else refused: see `envs.registration`. No tensor is allocated beyond the sizes of the weights in the file.
     """
     path = policy_path(path)
     data = read_bytes(path, LARGEST_FILE, f"expected a policy file (.safetensors); {MAKE_ONE}")
@@ -114,7 +114,7 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     try:
         description = parse_json(metadata[METADATA])
         require_whole(BytesIO(data))
-        return _build(description, tensors, given)
+        return _build(description, tensors, overrides)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -158,12 +158,12 @@ class _Document(BaseModel):
     values: dict[str, Any] | None = None
 
 
-def _build(document: Any, tensors: dict[str, Tensor], given: Collection[str]) -> Policy:
+def _build(document: Any, tensors: dict[str, Tensor], overrides: Collection[str]) -> Policy:
     described = _Document.model_validate(document)
     name = described.architecture["name"]
     if name not in [*ARCHITECTURES]:
         raise ValueError(f"architecture {quoted(name)}, expected {' or '.join(ARCHITECTURES)}")
-    environment = EnvironmentSpec.from_json(described.environment, given)
+    environment = EnvironmentSpec.from_json(described.environment, overrides)
     observation, kind, critic = ObservationSpec.from_json(document), ARCHITECTURES[name], described.values
 
     def parts() -> tuple[Network, Values | None]:

@@ -21,7 +21,7 @@ def open_policy(settings: PolicySettings, folder: Path) -> Source:
     Raises BadInput for a file that is not a policy and for invalid settings.
     """
     use_one_thread()
-    policy = load_policy(settings.policy, given=settings.environment.keys())
+    policy = load_policy(settings.policy, overrides=settings.environment.keys())
     own = policy.environment
     environment = EnvironmentSpec(own.id, {**own.settings, **settings.environment})
     policy = replace(policy, environment=environment)

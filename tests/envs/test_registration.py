@@ -173,7 +173,7 @@ def test_of_settings_given_elsewhere_a_file_has_those_that_it_may_set(
     id: str, settings: dict[str, Any], read: dict[str, Any]
 ) -> None:
     given = ["observation", "frames_per_step", "folder"]
-    assert EnvironmentSpec.from_json({"id": id, "settings": settings}, given=given).settings == read
+    assert EnvironmentSpec.from_json({"id": id, "settings": settings}, overrides=given).settings == read
 
 
 def test_the_place_of_the_originals_page_is_not_stored() -> None:

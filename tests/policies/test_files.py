@@ -219,7 +219,7 @@ def test_a_file_cannot_name_a_program_and_the_command_line_can(tmp_path: Path) -
     environment = {"id": "QWOPOriginal-v1", "settings": {"frames_per_step": 3, "browser": "/bin/sh"}}
     path = rewritten(save_policy(tmp_path / "p", make_policy()), environment=environment)
     assert "browser=/bin/sh: a file may not set that" in refused(path)
-    assert load_policy(path, given=["browser"]).environment.settings == {"frames_per_step": 3}
+    assert load_policy(path, overrides=["browser"]).environment.settings == {"frames_per_step": 3}
 
 
 def test_a_file_that_could_not_be_loaded_is_not_written(tmp_path: Path) -> None:
