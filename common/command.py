@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -41,29 +42,25 @@ OWN_FILE = (".yaml", ".yml")
 HELP, VERSION, PRINT = ("--help", "-h"), "--version", "--config"
 
 
+@dataclass(eq=False)
 class Command(Generic[S]):
     """A console script, `qwop-<name>`.
 
-    settings, run: a class and a function, or their places, 'qwop.module:name', imported when they are needed: --help
-    does without PyTorch and the like. about: a sentence or two. examples: command lines and what each does (''
-    where the line says it). needs, extra: modules, and the extra of the package that brings them.
+    settings_place, run_place: a class and a function, or their places, 'qwop.module:name', imported when they are
+    needed: --help does without PyTorch and the like. about: a sentence or two. examples: command lines and what each
+    does ('' where the line says it). needs, extra: modules, and the extra of the package that brings them.
 
     A mistake ends as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143,
     SIGHUP as 129.
     """
 
-    def __init__(
-        self,
-        name: str,
-        settings: type[S] | str,
-        run: Callable[[S], None] | str,
-        about: str,
-        examples: Sequence[tuple[str, str]],
-        needs: Sequence[str] = TRAINING,
-        extra: str = "train",
-    ) -> None:
-        self.name, self.about, self.examples, self.needs, self.extra = name, about, tuple(examples), needs, extra
-        self._settings, self._run = settings, run
+    name: str
+    settings_place: type[S] | str
+    run_place: Callable[[S], None] | str
+    about: str
+    examples: Sequence[tuple[str, str]]
+    needs: Sequence[str] = TRAINING
+    extra: str = "train"
 
     @property
     def program(self) -> str:
@@ -71,11 +68,12 @@ class Command(Generic[S]):
 
     @cached_property
     def settings(self) -> type[S]:
-        settings: type[S] = resolve_name(self._settings) if isinstance(self._settings, str) else self._settings
+        place = self.settings_place
+        settings: type[S] = resolve_name(place) if isinstance(place, str) else place
         return settings
 
     def run(self, settings: S) -> None:
-        run = resolve_name(self._run) if isinstance(self._run, str) else self._run
+        run = resolve_name(self.run_place) if isinstance(self.run_place, str) else self.run_place
         if not gc.isenabled():  # as `run_script` left it; what was imported stays
             gc.freeze()
             gc.enable()

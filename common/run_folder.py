@@ -91,10 +91,7 @@ def command_line(program: str, words: Sequence[str], *, without: Sequence[str] =
 
 def next_command(program: str, **settings: object) -> str:
     """The line that names the command to run next, ready to be copied."""
-    words = [override(name, value) for name, value in settings.items()]
-    if modules := imported():
-        words.append(override(SETTING, modules))
-    return f"next: {shlex.join([*program.split(), *words])}"
+    return f"next: {command_line(program, [override(name, value) for name, value in settings.items()])}"
 
 
 def override(name: str, value: object) -> str:

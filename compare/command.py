@@ -45,6 +45,11 @@ class CompareSettings(Settings):
             raise NoSuchSetting(typo, names)
         node["row"] = rows
 
+    def check(self) -> None:
+        for name, row in self.row.items():  # here, too: a misspelt setting needs no PyTorch
+            if not isinstance(row, str | Sequence | Mapping):
+                raise BadInput(f"{name}: {quoted(row)}, expected folders of finished runs, or command lines")
+
 
 def run(settings: CompareSettings) -> None:
     """Compare the rows, run what is missing, and leave tables and report in `out`."""
