@@ -59,24 +59,24 @@ def compare(
         folder = Path(temporary if out is None else out)
         work = jobs_of(rows, seeds, folder)
         failures = run_missing([job for every in work.values() for job in every], jobs)
-        compared = {}
+        runs_of_rows = {}
         for name, row in rows.items():
             places = [row] if isinstance(row, str) else [*row]
             if name in work:
                 places = [str(job.folder) for job in work[name] if job.folder not in failures]
             if places and not name.startswith(HELPER):
-                compared[name] = read_row(name, places)
-    if not compared:
+                runs_of_rows[name] = read_row(name, places)
+    if not runs_of_rows:
         raise BadInput(f"nothing to compare: {next(iter(failures.values()), 'give rows')}")
     curves = pd.concat(
         pd.DataFrame(run.pop("log")).assign(environment=run["environment"], row=row, seed=run["seed"])
-        for row, runs in compared.items() for run in runs
+        for row, runs in runs_of_rows.items() for run in runs
     )  # fmt: skip
-    lines, milestones = [*lines_of(compared, against)], [*milestones_of(curves)]
+    lines, milestones = [*lines_of(runs_of_rows, against)], [*milestones_of(curves)]
     results = {
         "lines": lines,
         "milestones": milestones,
-        "rows": compared,
+        "rows": runs_of_rows,
         "failed": {place.name: last for place, last in failures.items()},
     }
     markdown, html = _reports(title, results, curves)
@@ -158,7 +158,8 @@ def _charts(curves: pd.DataFrame) -> str:
             lines, around = {}, {}
             for row, logs in curves.dropna(subset=column).groupby("row", sort=False):
                 every = [log[[axis, column]].to_numpy().T for _, log in logs.groupby("seed")]
-                x = np.unique(np.linspace(max(one[0, 0] for one in every), min(one[0, -1] for one in every), 60))
+                first, last = max(one[0, 0] for one in every), min(one[0, -1] for one in every)
+                x = np.unique(np.linspace(min(first, last), last, 60))
                 y, *ends = estimate(mean, [np.interp(x, *one) for one in every])
                 lines[str(row)] = [*zip(x, y, strict=True)]
                 if len(every) > 1:

@@ -181,13 +181,13 @@ def lines_of(rows: Rows, against: str | None = None) -> Iterator[Plain]:
                 line: Plain = {"environment": environment, "figure": FIGURES[str(figure)], "games": games, "row": row}
                 line |= {"seeds": len(ours), "runs": len(by_seed), "values": ours.to_dict()}
                 if len(ours):
-                    line |= _named("mean", mean, ours) | _named("iqm", interquartile_mean, ours)
+                    line |= _with_ends("mean", mean, ours) | _with_ends("iqm", interquartile_mean, ours)
                 if row != control and len(ours) and len(theirs):
                     gaps = (ours - theirs).dropna()
                     line |= {"against": control, "paired": len(gaps) > 1}
-                    line |= _named("difference", *((mean, gaps) if len(gaps) > 1 else (difference, ours, theirs)))
+                    line |= _with_ends("difference", *((mean, gaps) if len(gaps) > 1 else (difference, ours, theirs)))
                     better = (theirs, ours) if figure == "median_seconds" else (ours, theirs)
-                    line |= _named("improvement", improvement, *better)
+                    line |= _with_ends("improvement", improvement, *better)
                 yield line
 
 
@@ -197,8 +197,8 @@ def _value(figures: Plain, name: str) -> float:
     return nan if value is None else float(value)
 
 
-def _named(name: str, *estimated: Any) -> Plain:
-    return dict(zip((name, f"{name}_low", f"{name}_high"), estimate(*estimated), strict=True))
+def _with_ends(name: str, *terms: Any) -> Plain:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), estimate(*terms), strict=True))
 
 
 def milestones_of(curves: pd.DataFrame) -> Iterator[Plain]:
