@@ -8,7 +8,6 @@ from importlib import import_module
 from itertools import takewhile
 
 from ..common.command import version_line
-from ..common.ends import EXIT_BAD_INPUT
 from ..common.errors import BadInput, printable
 from ..common.run_folder import override
 from ..common.schema import nearest
@@ -30,7 +29,8 @@ HELP = ("-h", "--help")
 
 
 def main() -> None:
-    """Run the verb that the command line begins with; DIR, and those to merge with it, need no settings."""
+    """Run the verb that the command line begins with; DIR, and those to merge with it, need no settings. BadInput for
+    no verb, and for folders too many."""
     verb, arguments = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
     if verb in HELP:
         print(_usage())
@@ -42,14 +42,8 @@ def main() -> None:
         fault = f"no verb {printable(verb)}" if verb else "no verb"
         near = nearest(verb, VERBS)
         question = f"did you mean {near}? The verbs are" if near else "expected one of"
-        print(f"qwop-dataset: {fault}; {question} {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
-    try:
-        arguments = with_names(verb, arguments)
-    except BadInput as error:
-        print(f"qwop-dataset {verb}: {error}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
-    sys.argv = [sys.argv[0], *arguments]
+        raise BadInput(f"{fault}; {question} {', '.join(VERBS)}, as --help shows them")
+    sys.argv = [sys.argv[0], *with_names(verb, arguments)]
     module, _ = VERBS[verb]
     import_module(module).command()
 

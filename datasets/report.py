@@ -20,7 +20,6 @@ from ..common.page import facts, origin, page, tiles
 from ..common.progress import plain_console
 from ..common.run_folder import clone_next, command_line, to_yaml
 from ..common.settings import HomePath, Settings
-from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.player import POSE, Clip, player
 from .clips import clip_of, clip_title
 from .folder import episode_number
@@ -68,7 +67,7 @@ def document(dataset: Dataset, games: int, made_by: str) -> str:
     headline = [("episodes", f"{summary.episodes:,}"), ("decisions", f"{summary.steps.sum():,}"), ("best", best)]
     parts = [f"<h1>{escape(title)}</h1>", tiles(headline), *([player(clips)] if clips else [])]
     parts += ["<h2>Statistics</h2>", facts(summary.rows())]
-    parts += ["<h2>Distances and endings</h2>", f'<div class="charts">{"".join(charts(summary, clips))}</div>']
+    parts += ["<h2>Distances and endings</h2>", f'<div class="charts">{"".join(charts(summary))}</div>']
     if clips:
         keys = "".join(f'<span><b style="background: rgb{colour}"></b>{name}</span> ' for name, colour in KEYS.items())
         parts.append(f'<h2>Keys</h2><p class="note legend">A band for each game, up to half a minute: {keys}</p>')
@@ -96,31 +95,17 @@ def best_of(summary: Summary) -> int:
     return int((metres if np.isfinite(metres).any() else summary.returns).argmax())
 
 
-def charts(summary: Summary, clips: Sequence[Clip]) -> list[str]:
-    """Distance by time of the clips, and the shares of all episodes by distance or return, and by their ends."""
-    metres = {name: distances(clips, share) for name, share in (("10 %", 0.1), ("median", 0.5), ("90 %", 0.9))}
+def charts(summary: Summary) -> list[str]:
+    """The shares of all episodes by distance or return, and by their ends."""
     ends: Mapping[str, Points] = {
         f"{name} {count}": shares_below(summary.steps[summary.ends == name].astype(np.float64))
         for name, count in summary.outcomes.items()
     }
     far, name = (summary.metres, "metres") if np.isfinite(summary.metres).any() else (summary.returns, "return")
     return [
-        *([line_chart("distance, m", metres, [], "seconds")] if any(metres.values()) else []),
         line_chart("share of episodes", {name: shares_below(far[np.isfinite(far)])}, [], name),
         line_chart("share of each ending", ends, [], "decisions"),
     ]
-
-
-def distances(clips: Sequence[Clip], share: float) -> Points:
-    """Quantile `share` of the metres covered, every half second, until less than a third of the games remain."""
-    tracks = [clip.rows[:, 0].astype(np.float64) / 10 for clip in clips]
-    points = []
-    for frame in range(0, max(map(len, tracks), default=0), FRAMES_A_SECOND // 2):
-        values = [track[frame] for track in tracks if len(track) > frame]
-        if 3 * len(values) < len(tracks):
-            break
-        points.append((frame / FRAMES_A_SECOND, float(np.quantile(values, share))))
-    return points
 
 
 def key_raster(clips: Sequence[Clip]) -> Image.Image:

@@ -29,7 +29,7 @@ class ExportSettings(Settings):
     to: Annotated[Literal["minari", "d3rlpy", "huggingface"], Field(examples=["minari"])]
     """Format: minari (a folder), d3rlpy (a file, .h5), or huggingface, which reads a dataset as it is: its card is
     completed."""
-    out: HomePath | None = None
+    out: Annotated[HomePath, Field(examples=["minari/me-v0"])]
     """New folder or file; of huggingface the repository, as in me/runs."""
     licence: str | None = None
     """huggingface: licence under which it is published, such as cc-by-4.0."""
@@ -39,8 +39,6 @@ def run(settings: ExportSettings) -> None:
     """Write the dataset, and print what the format cannot hold."""
     console = plain_console()
     dataset = open_dataset(settings.dataset)
-    if settings.out is None:
-        raise BadInput("out is not set: expected a new folder or file, or a repository of huggingface such as me/runs")
     if settings.to == "huggingface":
         _prepare(dataset, settings.out, settings, console)
         return

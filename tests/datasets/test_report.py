@@ -8,7 +8,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets.clips import clip_of
 from qwop.datasets.from_keys import qwop_info
-from qwop.datasets.report import FRAME, LANE, ReportSettings, best_of, distances, key_raster, run
+from qwop.datasets.report import FRAME, LANE, ReportSettings, best_of, key_raster, run
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.names import KEY_O, KEY_Q
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -24,7 +24,7 @@ def test_a_report_is_a_page_with_every_picture_and_no_html_of_others(tmp_path: P
         dataset_of(tmp_path / "games", INFO, game_of(keys, INFO, player=f"<player {number}>"))
     run(ReportSettings(str(tmp_path / "games"), games=3))
     text = (tmp_path / "games-report.html").read_text()
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 2
     assert (text.count('class="raster"'), 'class="player"' in text) == (1, True)
     assert "&lt;player 4&gt; 1" in text
     assert "<player" not in text
@@ -49,12 +49,6 @@ def test_the_quickest_game_that_finished_is_the_best_though_its_torso_lands_befo
         for metres, seconds, outcome in ((100.5, 9.0, "finished"), (99.7, 3.0, "finished"), (101.0, 1.0, "fell"))
     ]
     assert best_of(dataset_of(tmp_path, info, *games).summary()) == 1
-
-
-def test_distance_ends_where_few_games_are_left() -> None:
-    clips = [clip_of(game_of([0] * frames, INFO), INFO, "") for frames in (100, 10, 10, 10)]
-    assert [seconds for seconds, _ in distances(clips, 0.5)] == [0.0]
-    assert len(distances(clips[:3], 0.5)) == 7  # every half second of 100 frames
 
 
 def test_a_raster_shows_a_key_while_it_is_down() -> None:

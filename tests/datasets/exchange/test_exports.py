@@ -29,13 +29,12 @@ def test_the_card_is_completed_and_the_line_that_uploads_the_folder_is_printed(
 @pytest.mark.parametrize(
     ("out", "licence", "said"),
     [
-        (None, "mit", "out is not set"),
         ("runs", "mit", "out=runs: expected a user's or organisation's repository"),
         ("me/runs", None, "licence is not set: expected one that the hub knows"),
         ("me/runs", "mit\nx: y", "licence is not set"),
     ],
 )
-def test_what_an_upload_needs_is_asked_for(games: Dataset, out: str | None, licence: str | None, said: str) -> None:
+def test_what_an_upload_needs_is_asked_for(games: Dataset, out: str, licence: str | None, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         export(ExportSettings(str(games.folder), "huggingface", out, licence))
     assert not (games.folder / "README.md").exists()
