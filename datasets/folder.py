@@ -24,8 +24,6 @@ ones."""
 
 EXPECTED = "expected the folder of a dataset, as written by qwop-record"
 
-EXPECTED_DESCRIPTION = "expected the description of a dataset, as written by qwop-record"
-
 EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})-([0-9a-f]{12})\.parquet", re.ASCII)
 
 
@@ -35,7 +33,7 @@ def read_info(folder: Path) -> DatasetInfo:
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
     with naming(path):
-        return DatasetInfo.from_json(read_json(path, MEGABYTE, EXPECTED_DESCRIPTION))
+        return DatasetInfo.from_json(read_json(path, MEGABYTE, EXPECTED))
 
 
 def require_same(folder: Path, info: DatasetInfo) -> None:

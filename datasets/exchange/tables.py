@@ -58,7 +58,7 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
 
     table = read_files(path, choose)
     with naming(path):
-        rows = _Rows(table, names, form, one_numbering=bool(lerobot))
+        rows = _Rows(table, names, form)
         if (most := lerobot.get("total_frames", rows.count)) != rows.count:
             raise BadInput(
                 f"meta/info.json says {quoted(most)} frames, but the files in data have {rows.count:,}; download the "
@@ -88,13 +88,10 @@ def _episodes(parts: Sequence[Arrays], form: ArrayForm, defaults: ImportDefaults
 
 
 class _Rows:
-    """The rows of a table. count: their number. is_flat: true if an observation is a number a column.
+    """The rows of a table. count: their number. is_flat: true if an observation is a number a column."""
 
-    one_numbering: the files share the numbers of episodes.
-    """
-
-    def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm, *, one_numbering: bool) -> None:
-        self._table, self._names, self._form, self._one_numbering = table, names, form, one_numbering
+    def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm) -> None:
+        self._table, self._names, self._form = table, names, form
         self.notes: list[str] = []
         cells = Cells(table.columns, table.separator, {*names["episode"], *names["action_name"], *names["clock"]})
         self._cells = cells
@@ -211,7 +208,7 @@ class _Rows:
                 new[row] |= over[row] or (steps is not None and steps[row + 1] <= steps[row])
         parts = np.split(np.arange(self.count), np.flatnonzero(new) + 1)
         if marks is not None:
-            places = [(0 if self._one_numbering else self._file_of(part[0]), str(marks[part[0]])) for part in parts]
+            places = [(self._file_of(part[0]), str(marks[part[0]])) for part in parts]
             first_of: dict[tuple[int, str], int] = {}
             for place, part in zip(places, parts, strict=True):
                 if first_of.setdefault(place, part[0]) != part[0]:

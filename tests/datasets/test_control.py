@@ -11,9 +11,8 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, Episode, control
 from qwop.datasets.control import Branch, corrected, without_shared
 from qwop.datasets.describe import describe
-from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.origin import Origin
-from qwop.datasets.verify import verify
+from qwop.datasets.verify import differences_of_branch, verify
 
 from ..fakes import dataset_of
 

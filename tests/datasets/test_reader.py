@@ -169,7 +169,7 @@ def test_images_are_stored_as_their_bytes(tmp_path: Path, make_episode: MakeEpis
         ("data/pipe", "not a folder; expected the folder of a dataset"),
         ("data/dataset.json", "not a folder; expected the folder of a dataset"),
         (".", r"no dataset\.json in it"),
-        ("torn", r"dataset\.json: Expecting.*; expected the description of"),
+        ("torn", r"dataset\.json: Expecting.*; expected the folder of"),
         ("data", "the dataset has no episodes yet"),
     ],
 )

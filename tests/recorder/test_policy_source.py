@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.datasets import DatasetWriter, Episode, open_dataset
-from qwop.datasets.differences import differences_of_replay
+from qwop.datasets.verify import differences_of_replay
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec

@@ -250,7 +250,6 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "one number in two files, without steps": (
         lambda at: files(at, *[rows().drop(columns="step")] * 2), "episode 0 is in 0.parquet and in 1.parquet",
     ),
-    "LeRobot: two files of one number": (lambda at: lerobot(at, rows(), rows(x=9.0)), "episode 0 goes on"),
     "an episode that goes on after others": (
         changed(episode=[0, 1] * 5 + [0], terminated=0), "goes on in row 2, after",
     ),

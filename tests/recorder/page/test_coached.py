@@ -11,9 +11,8 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import Episode
 from qwop.datasets.control import PERSON, POLICY
-from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.from_keys import replay_episode
-from qwop.datasets.verify import verify
+from qwop.datasets.verify import differences_of_branch, verify
 from qwop.envs.qwop.session import GameStart
 from qwop.envs.spec import EnvironmentSpec
 from qwop.play.site import acting_part

@@ -16,10 +16,9 @@ import pytest
 from PIL import Image
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.control import PERSON, POLICY
-from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
-from qwop.datasets.verify import verify
+from qwop.datasets.verify import differences_of_branch, verify
 from qwop.envs.foreign import CheckedEnvironment
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
