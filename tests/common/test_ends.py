@@ -144,10 +144,10 @@ def test_a_deferred_signal_waits_for_a_good_place_and_an_impatient_second_one_do
     assert presses(times, patient, at_once) == counts
 
 
-def test_a_failure_once_there_is_a_result_is_a_note_that_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    def close() -> None:
-        raise OSError(5, "Input/output error")
-
+def test_a_failure_once_there_is_a_result_is_a_note_and_a_signal_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    close = failing(OSError(5, "Input/output error"))
     for _ in range(2):
         close_after_use(close, "some thing")
     output = capsys.readouterr()
@@ -155,10 +155,5 @@ def test_a_failure_once_there_is_a_result_is_a_note_that_is_printed_once(capsys:
     assert output.err.count("\n") == 1
     assert output.err.startswith("note: some thing: closing it failed (OSError: [Errno 5] Input/output error); nothing")
 
-
-def test_a_signal_is_no_failure() -> None:
-    def close() -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        close_after_use(close, "another thing")
+        close_after_use(failing(KeyboardInterrupt()), "another thing")

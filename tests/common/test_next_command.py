@@ -40,18 +40,14 @@ def test_a_shell_and_the_command_read_any_folder_as_it_was() -> None:
     assert (program, settings.dataset, settings.out) == ("qwop-pretrain", f"data/{name}", f"runs/{name}")
 
 
-def test_the_working_folder_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_working_folder_goes_by_its_name_and_a_folder_that_is_there_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "me").mkdir()
     monkeypatch.chdir(tmp_path / "me")
-    assert clone_next(Path()) == "next: qwop-pretrain dataset=. out=runs/me"
-
-
-def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("runs/me").mkdir(parents=True)
-    assert clone_next(Path("data/me")) == "next: qwop-pretrain dataset=data/me out=runs/me-2"
-    Path("runs/me-2").mkdir()
-    assert clone_next(Path("data/me")) == "next: qwop-pretrain dataset=data/me out=runs/me-3"
+    for out in ("runs/me", "runs/me-2", "runs/me-3"):
+        assert clone_next(Path()) == f"next: qwop-pretrain dataset=. out={out}"
+        Path(out).mkdir(parents=True)
 
 
 def write_carts(folder: Path) -> None:

@@ -144,10 +144,7 @@ def test_a_subclass_can_change_a_default_and_keeps_bounds_and_sentence() -> None
         ({"share": 1}, r"place\.share=1: expected a number, at least 0, less than 1 \(default: 0\.5\)"),
         ({"share": float("nan")}, r"place\.share=nan: expected a number"),
         ({"share": 10**400}, r"place\.share=1000+…: expected a number"),
-        (
-            {"inside": {"hidden": [8, 2**63]}},
-            r"hidden=.*: expected at most 9,007,199,254,740,992",
-        ),
+        ({"inside": {"hidden": [8, 2**63]}}, r"hidden=.*: expected at most 9,007,199,254,740,992"),
         ({"inside": {"rate": 1e300}}, r"inside\.rate=1e\+300: expected at most 1e\+38"),
         ({"kind": "blue"}, r"place\.kind=blue: expected red or green \(default: red\)"),
         ({"lag": True}, r"place\.lag=true: expected 0 or 1"),

@@ -65,17 +65,14 @@ def test_help_needs_no_setting_and_shows_the_chosen_option(capsys: pytest.Captur
         print_help(command, [], Console(width=100))
         text = capsys.readouterr().out
         assert all(name in text for name in schema(command.settings)), command.program
-    print_help(COMMANDS["qwop-record"], ["source=policy"], Console(width=160))
-    values = dict(
-        line.split()[:2] for line in capsys.readouterr().out.splitlines() if re.match(r"  source\.\w+  ", line)
-    )
-    assert values["source.policy"] == "required"
-    assert "source.port" not in values
-    print_help(finetune, ["schedule=champion"], Console(width=160))
-    rows = dict(
-        line.split()[:2] for line in capsys.readouterr().out.splitlines() if re.match(r"  schedule\.\w+  ", line)
-    )
-    assert (rows["schedule.keep"], rows["schedule.decisions"]) == ("last", "null")
+    rows: dict[str, str] = {}
+    for command, word in ((COMMANDS["qwop-record"], "source=policy"), (finetune, "schedule=champion")):
+        print_help(command, [word], Console(width=160))
+        lines = capsys.readouterr().out.splitlines()
+        rows |= dict(line.split()[:2] for line in lines if re.match(r"  (source|schedule)\.\w+  ", line))
+    assert "source.port" not in rows
+    choices = [rows[name] for name in ("source.policy", "schedule.keep", "schedule.decisions")]
+    assert choices == ["required", "last", "null"]
 
 
 @pytest.fixture

@@ -48,10 +48,7 @@ def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() 
         ({"type": "categorical", "choices": ["a", "a"]}, "expected two different values or more"),
         ({"type": "categorical", "choices": ["a", "b"], "log": True}, "log=true: not with type=categorical"),
         ({"type": "categorical", "choices": ["a", "b"], "low": 1}, "low=1.0: not with type=categorical"),
-        (
-            {"type": "float", "lwo": 1},
-            "lwo: no such setting; the settings of study.space.loop.steps are name, type, low",
-        ),
+        ({"type": "float", "lwo": 1}, "lwo: no such setting; the settings of study.space.loop.steps are name, type"),
         (3, "expected settings"),
     ],
 )
