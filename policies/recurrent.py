@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -28,16 +28,55 @@ _FIRST, _SECOND = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
 """Odd constants of SplitMix64 (Steele et al. 2014), as signed numbers."""
 
 
-class RecurrentActorCritic(LayeredNetwork):
-    """Tanh layers, an LSTM, and heads for the policy and for V(s), as in IMPALA (Espeholt et al. 2018).
+class RecurrentNetwork(LayeredNetwork):
+    """Base class of policies with a memory: tanh layers over the observation, cores, and heads for π and V(s).
 
-    The state is the LSTM's output h and cell c, [n, memory] each, zero at the start of an episode. Weights are
-    orthogonal, with gain √2 in the layers, 1 in the LSTM and the value head, 0.01 in the policy head; biases are zero,
-    in the LSTM's forget gate 1. Scaled observations are clipped to ±`SCALED_LIMIT`.
+    A decision is `perceive`, which needs no state, then `think`. Weights are orthogonal, with gain √2 in the layers, 1
+    in LSTMs and the value head, 0.01 in the policy head; biases are zero, in an LSTM's forget gate 1. Scaled
+    observations are clipped to ±`SCALED_LIMIT`.
+    """
+
+    judging = ("value_head",)
+    policy_head: nn.Module
+    value_head: nn.Module
+
+    def __init__(
+        self,
+        observation: ObservationSpec | int,
+        actions: int,
+        hidden: Sequence[int],
+        memory: int,
+        generator: torch.Generator | None,
+    ) -> None:
+        super().__init__(observation, actions, hidden)
+        self.memory = memory
+        self.trunk = MLP(self.observation, self.hidden, Tanh, generator)
+
+    def encode(self, rows: Tensor) -> Tensor:
+        """Outputs of the layers, [..., width], of raw observations [..., observation_size]."""
+        features: Tensor = self.trunk(bounded(self.layer_input(rows), self.observation))
+        return features
+
+    def perceive(self, observations: Tensor) -> tuple[Tensor, ...]:
+        """Inputs of `think` that need no state, [n, ...] each, of observations [n, ...]."""
+        return (self.encode(observations.flatten(1)),)
+
+    def think(self, percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, Any, State]:
+        """Inputs of the heads, [n, width], what else a learner needs, and the following state."""
+        raise NotImplementedError
+
+    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
+        features, _, state = self.think(self.perceive(observations), state)
+        return self.policy_head(features), state
+
+
+class RecurrentActorCritic(RecurrentNetwork):
+    """One LSTM, whose output the heads read, as in IMPALA (Espeholt et al. 2018).
+
+    The state is the LSTM's output h and cell c, [n, memory] each, zero at the start of an episode.
     """
 
     architecture = "recurrent-actor-critic"
-    judging = ("value_head",)
     described = ("hidden", "memory")
 
     def __init__(
@@ -48,30 +87,18 @@ class RecurrentActorCritic(LayeredNetwork):
         memory: int = MEMORY,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__(observation, actions, hidden)
-        self.memory = memory
-        self.trunk = MLP(self.observation, self.hidden, Tanh, generator)
+        super().__init__(observation, actions, hidden, memory, generator)
         self.core = lstm_cell(self.trunk.width, memory, generator)
         self.policy_head = orthogonal_linear(memory, actions, 0.01, generator)
         self.value_head = orthogonal_linear(memory, 1, 1.0, generator)
 
     def initial_state(self, n: int) -> State:
-        zeros = torch.zeros(n, self.memory, dtype=WEIGHTS, device=self.policy_head.weight.device)
+        zeros = torch.zeros(n, self.memory, dtype=WEIGHTS, device=self.core.weight_hh.device)
         return zeros, zeros.clone()
 
-    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
-        state = self.remember(self.encode(observations), state)
-        return self.policy_head(state[0]), state
-
-    def encode(self, observations: Tensor) -> Tensor:
-        """Features, [n, width], of raw observations [n, ...]."""
-        features: Tensor = self.trunk(bounded(self.layer_input(observations.flatten(1)), self.observation))
-        return features
-
-    def remember(self, features: Tensor, state: State) -> State:
-        """The state after seeing features [n, width]; the heads read its first part, h [n, memory]."""
-        after: tuple[Tensor, Tensor] = self.core(features, state)
-        return after
+    def think(self, percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, None, State]:
+        after: State = self.core(percept[0], state)
+        return after[0], None, after
 
 
 def lstm_cell(inputs: int, units: int, generator: torch.Generator | None) -> nn.LSTMCell:
@@ -94,20 +121,12 @@ class Gaussian(NamedTuple):
 
 
 class CoreOutput(NamedTuple):
-    """A decision's latent z [n, latent], the posterior Q that it was drawn from, the prior P, and whether the slow core
-    ticked, bool [n]."""
+    """The posterior Q of a decision's latent, which is drawn from it, the prior P, and whether the slow core ticked,
+    bool [n]."""
 
-    latent: Tensor
     posterior: Gaussian
     prior: Gaussian
     ticked: Tensor
-
-
-class Percept(NamedTuple):
-    """Inputs of the cores from an observation: features [n, width], and a digest for the noise, int64 [n]."""
-
-    features: Tensor
-    digest: Tensor
 
 
 class TwoTimescaleState(NamedTuple):
@@ -130,7 +149,7 @@ class TwoTimescaleState(NamedTuple):
 OWN, SHARED = len(TwoTimescaleState._fields), len(Slots._fields)
 
 
-class TwoTimescaleActorCritic(LayeredNetwork):
+class TwoTimescaleActorCritic(RecurrentNetwork):
     """Two LSTMs, of which the slow one gives a latent z its prior and the fast one its posterior; heads that read z.
 
         slow core, at decisions 0, τ, 2τ, … of an episode:  hᵖ_t = LSTM_p(h^q_{t−1}; hᵖ_{t−1}), else hᵖ_t = hᵖ_{t−1}
@@ -138,19 +157,17 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         fast core:   h^q_t = LSTM_q([x_t, a_{t−1}, r_{t−1}, hᵖ_t, μᵖ_t, σᵖ_t, z_{t−1}]; h^q_{t−1})
         posterior:   z_t ~ Q_t = N(μ^q, σ^q²) of h^q_t
 
-    x_t are tanh layers over the observation, as in `RecurrentActorCritic`. It acts by the posterior; the prior is
-    learned from. With period = τ = 1 there is one time scale. With `memory_slots`, both cores write and read one
-    `ExternalMemory`, the slow one at its ticks; what a core has read is part of its next input, and of its Gaussian's.
-    a_{t−1} and r_{t−1} come in through `feed`; rewards are compressed to sign(r)·log(1 + |r|), because those of an
-    environment may have any scale.
+    x_t are the tanh layers' outputs. It acts by the posterior; the prior is learned from. With period = τ = 1 there is
+    one time scale. With `memory_slots`, both cores write and read one `ExternalMemory`, the slow one at its ticks; what
+    a core has read is part of its next input, and of its Gaussian's. a_{t−1} and r_{t−1} come in through `feed`;
+    rewards are compressed to sign(r)·log(1 + |r|), because those of an environment may have any scale.
 
-    z_t = μ^q + σ^q·ε_t, where ε_t is a hash of everything observed in the episode (`noise`), so that an unroll draws
-    the z of play. Weights are orthogonal as in `RecurrentActorCritic`; a mean has gain ½, which makes it about as large
-    as the noise at first. σ = 0.1·softplus(u)/softplus(0) + 10⁻⁶.
+    z_t = μ^q + σ^q·ε_t, where ε_t is a hash of everything observed in the episode (`digest`), so that an unroll draws
+    the z of play. A Gaussian's mean has gain ½, which makes it about as large as the noise at first.
+    σ = 0.1·softplus(u)/softplus(0) + 10⁻⁶.
     """
 
     architecture = "two-timescale-actor-critic"
-    judging = ("value_head",)
     described = ("hidden", "memory", "latent", "period", "memory_slots")
     period: Tensor
 
@@ -166,11 +183,10 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         memory_slots: int = 0,
     ) -> None:
         """memory_slots: those of the external memory; 0: none."""
-        super().__init__(observation, actions, hidden)
-        self.memory, self.latent, self.memory_slots = memory, latent, memory_slots
+        super().__init__(observation, actions, hidden, memory, generator)
+        self.latent, self.memory_slots = latent, memory_slots
         # A buffer, so that copies for live play follow it, but not a weight: agents that copy weights keep their own.
         self.register_buffer("period", torch.tensor(period), persistent=False)
-        self.trunk = MLP(self.observation, self.hidden, Tanh, generator)
         read = HEADS * WORD if memory_slots else 0
         self.slow_core = lstm_cell(memory + read, memory, generator)
         self.prior = _GaussianHead(memory + read, latent, generator)
@@ -204,20 +220,18 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         heads = (*self.slow_memory.initial_heads(n), *self.fast_memory.initial_heads(n))
         return (*state, *self.fast_memory.initial_slots(n), *heads)
 
-    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
-        output, state = self.core(self.perceive(observations), state)
-        return self.policy_head(output.latent), state
+    def perceive(self, observations: Tensor) -> tuple[Tensor, ...]:
+        """Features, [n, width], and a digest for the noise, int64 [n]."""
+        return *super().perceive(observations), digest(observations.flatten(1))
 
-    def perceive(self, observations: Tensor) -> Percept:
-        """Inputs of `core` that need no state, of observations [n, ...]."""
-        rows = observations.flatten(1)
-        return Percept(self.encode(rows), digest(rows))
-
-    def core(self, percept: Percept, state: State, slow_gradient: float = 1.0) -> tuple[CoreOutput, State]:
-        """The output, and the following state.
+    def think(
+        self, percept: tuple[Tensor, ...], state: State, slow_gradient: float = 1.0
+    ) -> tuple[Tensor, CoreOutput, State]:
+        """z, the output with it, and the following state.
 
         slow_gradient multiplies the gradients that the fast core passes into the slow one.
         """
+        features, observed = percept
         before, (slots, slow_heads, fast_heads) = TwoTimescaleState(*state[:OWN]), _split(state[OWN:])
         ticked = before.decisions % self.period == 0
         slow: State = (before.slow, before.slow_cell)
@@ -230,19 +244,14 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         summary = _with_reads(slow[0], slow_heads)
         prior = self.prior(summary)
         guidance = scale_gradient(torch.cat([summary, *prior], dim=-1), slow_gradient)
-        inputs = torch.cat([percept.features, before.fed, guidance, before.latent], dim=-1)
+        inputs = torch.cat([features, before.fed, guidance, before.latent], dim=-1)
         fast: State = (before.fast, before.fast_cell)
         fast, slots, fast_heads = _recur(self.fast_core, self.fast_memory, inputs, fast, slots, fast_heads)
         posterior = self.posterior(_with_reads(fast[0], fast_heads))
-        key = absorb(before.key, percept.digest)
+        key = absorb(before.key, observed)
         latent = posterior.mean + posterior.std * standard_normal(key, self.latent)
         own = (*fast, *slow, latent, torch.zeros_like(before.fed), before.decisions + 1, key)
-        return CoreOutput(latent, posterior, prior, ticked), (*own, *slots, *slow_heads, *fast_heads)
-
-    def encode(self, rows: Tensor) -> Tensor:
-        """Features, [..., width], of raw observations [..., observation_size]."""
-        features: Tensor = self.trunk(bounded(self.layer_input(rows), self.observation))
-        return features
+        return latent, CoreOutput(posterior, prior, ticked), (*own, *slots, *slow_heads, *fast_heads)
 
     def feed(self, state: State, actions: Tensor, rewards: Tensor) -> State:
         own = TwoTimescaleState(*state[:OWN])

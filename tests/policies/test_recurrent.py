@@ -21,7 +21,7 @@ def test_the_slow_core_changes_at_multiples_of_its_period_only(period: int, tick
     network.set_period(period)
     state = network.initial_state(2)
     for seen in torch.randn(11, 2, 4, generator=torch.Generator().manual_seed(0)):
-        output, state = network.core(network.perceive(seen), state)
+        _, output, state = network.think(network.perceive(seen), state)
         thoughts.append(output)
         states.append([torch.cat(state[:2], dim=1), torch.cat(state[2:4], dim=1)])
     assert [t for t, output in enumerate(thoughts) if output.ticked.all()] == ticks

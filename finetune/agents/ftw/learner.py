@@ -14,14 +14,13 @@ from ....policies.devices import WEIGHTS, Undisturbed
 from ....policies.encoders import MLP, orthogonal_linear
 from ....policies.networks import SCALED_LIMIT
 from ....policies.q_networks import dueling
-from ....policies.recurrent import CoreOutput, Percept, TwoTimescaleActorCritic
-from ....policies.state import State
+from ....policies.recurrent import CoreOutput, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...log import UpdateStats
 from ...replay.memory import Memory
 from ...schedules.phase import PhaseValues
 from ..agent import LiveAgent, Resumable
-from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, live_network, unroll_network
+from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, live_network, unroll
 from ..vtrace.settings import VtraceLoopSettings
 from . import losses as ftw
 from .settings import FtwSettings
@@ -218,7 +217,7 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
         settings, critic_only = self.settings, now.critic_only
-        unrolled = unroll(self.network, played, self._device, settings.slow_gradient, critic_only=critic_only)
+        unrolled = unroll(self.network, played, self._device, critic_only, slow_gradient=settings.slow_gradient)
         loss, scalars = actor_critic(played, unrolled, settings, now)
         if not critic_only:
             terms = self._terms(played, unrolled)
@@ -227,7 +226,7 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
                 loss = loss + weight * term
         return loss, scalars
 
-    def _terms(self, played: Sequences, unrolled: Unroll[CoreOutput]) -> dict[str, tuple[float, Tensor]]:
+    def _terms(self, played: Sequences, unrolled: Unroll) -> dict[str, tuple[float, Tensor]]:
         """The losses in addition to those of V-trace: weight and value of each. Losses with zero weight are omitted."""
         settings = self.settings
         core: CoreOutput = tree_map(lambda *steps: torch.stack(steps, dim=1), *unrolled.outputs)
@@ -257,26 +256,6 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         classes = ftw.reward_classes(torch.from_numpy(rewards).to(self._device))
         features = self.network.encode(rows).flatten(1)
         return ftw.reward_prediction_loss(self.auxiliary.prediction(features), classes)
-
-
-def unroll(
-    network: TwoTimescaleActorCritic,
-    played: Sequences,
-    device: torch.device,
-    slow_gradient: float = 1.0,
-    *,
-    critic_only: bool = False,
-) -> Unroll[CoreOutput]:
-    """Run the network over the sequences; see `unroll_network`. The features are the latents.
-
-    slow_gradient multiplies gradients from the fast core into the slow one.
-    """
-
-    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, CoreOutput, State]:
-        output, state = network.core(Percept(*percept), state, slow_gradient)
-        return output.latent, output, state
-
-    return unroll_network(network, network.perceive, core, played, device, critic_only)
 
 
 new_network = TwoTimescaleActorCritic.untrained

@@ -1,7 +1,7 @@
 """V-trace: unrolls of a recurrent network, the loss of a batch of them, the learner, and the agent made of it."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ....policies.devices import WEIGHTS
 from ....policies.networks import LayeredNetwork
-from ....policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
+from ....policies.recurrent import RecurrentActorCritic, RecurrentNetwork
 from ....policies.state import State, reset_rows, select_rows, to_tensors
 from ...experience.sequences import Sequences
 from ...log import UpdateStats, mean_figures
@@ -25,34 +25,27 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", bound=LayeredNetwork)
 S = TypeVar("S", bound=VtraceSettings)
-Output = TypeVar("Output")
 
 
-class Unroll(NamedTuple, Generic[Output]):
+class Unroll(NamedTuple):
     """logits [n, k, A] of π(·|s_t). values [n, k + 1] of the states before the steps and of the last one. final_values
     [n, k], of the final observations of truncated steps, 0 elsewhere. features [n, k + 1, width], of the heads.
-    outputs: the core's other results, one for each step. state: after the k steps."""
+    outputs: what else the network thought, one for each step. state: after the k steps."""
 
     logits: Tensor
     values: Tensor
     final_values: Tensor
     features: Tensor
-    outputs: list[Output]
+    outputs: list[Any]
     state: State
 
 
-def unroll_network(
-    network: RecurrentActorCritic | TwoTimescaleActorCritic,
-    perceive: Callable[[Tensor], tuple[Tensor, ...]],
-    core: Callable[[tuple[Tensor, ...], State], tuple[Tensor, Output, State]],
-    played: Sequences,
-    device: torch.device,
-    critic_only: bool,
-) -> Unroll[Output]:
+def unroll(
+    network: RecurrentNetwork, played: Sequences, device: torch.device, critic_only: bool = False, **how: Any
+) -> Unroll:
     """Run the network over the sequences, starting from the state stored with each.
 
-    perceive: the stateless encoder of observations [m, *shape], run for all steps at once. core: maps n encoded rows
-    and a state to the features of the heads [n, width], other results, and the next state. The state is reset where an
+    how: arguments of the network's `think`. Observations are encoded for all steps at once. The state is reset where an
     episode begins. No gradient passes into the state before a sequence or across a reset; with critic_only, gradients
     of the values reach only the value head.
     """
@@ -64,12 +57,12 @@ def unroll_network(
     over = played.terminated | played.truncated
     initial = network.initial_state(n)
     state = to_tensors(played.state, device)
-    encoded = perceive(observations.transpose(0, 1).flatten(0, 1))  # rows of a step are contiguous
-    ends = perceive(finals) if len(finals) else encoded
+    encoded = network.perceive(observations.transpose(0, 1).flatten(0, 1))  # rows of a step are contiguous
+    ends = network.perceive(finals) if len(finals) else encoded
     features, outputs = [], []
     final_values = torch.zeros((n, k), dtype=WEIGHTS, device=device)
     for t in range(k):
-        here, output, state = core(select_rows(encoded, slice(t * n, t * n + n)), state)
+        here, output, state = network.think(select_rows(encoded, slice(t * n, t * n + n)), state, **how)
         features.append(here)
         outputs.append(output)
         state = network.feed(state, actions[:, t], rewards[:, t])
@@ -77,12 +70,12 @@ def unroll_network(
         if len(index):
             rows = played.finals.sequence[index]
             with torch.no_grad():
-                end = core(select_rows(ends, index), select_rows(state, rows))[0]
+                end = network.think(select_rows(ends, index), select_rows(state, rows))[0]
                 final_values[rows, t] = network.value_head(end).squeeze(-1)
         if over[:, t].any():
             state = reset_rows(state, initial, over[:, t])
     with torch.no_grad():  # only for bootstrapping
-        last = core(select_rows(encoded, slice(k * n, k * n + n)), state)[0]
+        last = network.think(select_rows(encoded, slice(k * n, k * n + n)), state)[0]
         after = network.value_head(last)
     steps = torch.stack(features, dim=1)
     values = network.value_head(steps.detach() if critic_only else steps).squeeze(-1)
@@ -90,20 +83,8 @@ def unroll_network(
     return Unroll(logits, values, final_values, torch.cat([steps, last.unsqueeze(1)], dim=1), outputs, state)
 
 
-def unroll(
-    network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
-) -> Unroll[None]:
-    """Run the network over the sequences; see `unroll_network`."""
-
-    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, None, State]:
-        state = network.remember(percept[0], state)
-        return state[0], None, state
-
-    return unroll_network(network, lambda rows: (network.encode(rows),), core, played, device, critic_only)
-
-
 def actor_critic(
-    played: Sequences, unrolled: Unroll[Any], settings: VtraceSettings, now: PhaseValues
+    played: Sequences, unrolled: Unroll, settings: VtraceSettings, now: PhaseValues
 ) -> tuple[Tensor, dict[str, float]]:
     """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, plus λ·H(π_T ‖ π) with a teacher; and statistics.
 
@@ -167,7 +148,7 @@ class VtraceLearner(UnrollLearner[RecurrentActorCritic, VtraceSettings]):
     """Trains the policy's network, including its value head, in place."""
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
-        result = unroll(self.network, played, self._device, critic_only=now.critic_only)
+        result = unroll(self.network, played, self._device, now.critic_only)
         return actor_critic(played, result, self.settings, now)
 
 

@@ -3,19 +3,10 @@
 π is the policy being learned, μ the behaviour policy, ρ_t = π(a_t|s_t)/μ(a_t|s_t), V the value of a state.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
 from ..updates import backward_sums
-
-
-class VTrace(NamedTuple):
-    """targets: v_t, regression targets of V(s_t); advantages: of the actions; both [n, k], without gradients."""
-
-    targets: Tensor
-    advantages: Tensor
 
 
 @torch.no_grad()
@@ -29,8 +20,8 @@ def vtrace(
     gamma: float,
     rho_bar: float = 1.0,
     c_bar: float = 1.0,
-) -> VTrace:
-    """The targets and advantages of n sequences of k steps.
+) -> tuple[Tensor, Tensor]:
+    """Targets v_t of V(s_t) and advantages of the actions, [n, k], of n sequences of k steps, without gradients.
 
         δ_t = ρ̄_t·(r_t + γ·V'_t − V(s_t))
         v_t = V(s_t) + δ_t + γ·c̄_t·[the episode continues]·(v_{t+1} − V(s_{t+1}))
@@ -50,7 +41,7 @@ def vtrace(
     targets = values[:, :-1] + backward_sums(delta.t(), (gamma * traces).masked_fill(over, 0.0).t()).t()
     later = torch.cat([targets[:, 1:], values[:, -1:]], dim=1)
     advantages = clipped * (rewards + gamma * torch.where(over, stopped_at, later) - values[:, :-1])
-    return VTrace(targets, advantages)
+    return targets, advantages
 
 
 def policy_loss(log_pi: Tensor, advantages: Tensor) -> Tensor:

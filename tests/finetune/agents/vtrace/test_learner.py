@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.finetune.agents.ftw import learner as ftw
 from qwop.finetune.agents.vtrace.learner import VtraceLearner, unroll
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
 from qwop.finetune.experience.sequences import Sequences
@@ -108,7 +107,7 @@ def two_timescale() -> TwoTimescaleActorCritic:
     ("make", "run"),
     [
         (make_network, lambda played: unroll(make_network(), played, CPU)),
-        (two_timescale, lambda played: ftw.unroll(two_timescale(), played, CPU, 0.3)),
+        (two_timescale, lambda played: unroll(two_timescale(), played, CPU, slow_gradient=0.3)),
     ],
     ids=["recurrent", "two-timescale with an external memory"],
 )
