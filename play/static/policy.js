@@ -101,21 +101,18 @@ class Tensors {
 
   // Linear layers of these widths, each followed by its norm, if there is one, and the activation; the last one of an
   // `open` stack is linear alone.
-  stack(name, widths, activation, { norms = false, open = false } = {}) {
+  stack(name, [inputs, ...widths], activation, open = false) {
     const layers = [];
     let index = 0;
-    for (let layer = 1; layer < widths.length; layer += 1) {
-      layers.push(this.linear(`${name}.${index}`, widths[layer - 1], widths[layer]));
+    widths.forEach((size, layer) => {
+      layers.push(this.linear(`${name}.${index}`, widths[layer - 1] ?? inputs, size));
+      if (open && layer === widths.length - 1) return;
       index += 1;
-      if (open && layer === widths.length - 1) break;
-      if (norms) {
-        const size = widths[layer];
-        layers.push(norm(this.get(`${name}.${index}.weight`, size), this.get(`${name}.${index}.bias`, size)));
-        index += 1;
-      }
+      const normed = this.tensors.has(`${name}.${index}.weight`);
+      if (normed) layers.push(norm(this.get(`${name}.${index}.weight`, size), this.get(`${name}.${index}.bias`, size)));
       layers.push(each(activation));
-      index += 1;
-    }
+      index += normed ? 2 : 1;
+    });
     return chain(layers);
   }
 
@@ -129,11 +126,9 @@ class Tensors {
       const shape = name.endsWith(".weight") ? [outputs, inputs] : [outputs];
       own.set(name.replace("gain", "weight").replace("shift", "bias"), { shape, values: turned });
     }
-    return new Tensors(own).stack("layers", widths, relu, { norms: true, open: true });
+    return new Tensors(own).stack("layers", widths, relu, true);
   }
 }
-
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 // --- architectures: a function of scaled observations whose largest number is the action ---
 
@@ -150,15 +145,15 @@ const clamped = (network) => (...given) => {
 };
 
 // Dueling adds the same to every action, V(s) less the mean advantage, which moves none of them ahead.
-function q(tensors, { hidden, layer_norm: norms }, inputs, actions) {
-  return tensors.stack("advantage", [inputs, ...hidden, actions], relu, { norms, open: true });
+function q(tensors, { hidden }, inputs, actions) {
+  return tensors.stack("advantage", [inputs, ...hidden, actions], relu, true);
 }
 
 function ensemble(tensors, { hidden, members }, inputs, actions) {
   const all = Array.from({ length: members }, (_, number) => tensors.member(number, members, [inputs, ...hidden, actions]));
   return (x) => {
     const values = all.map((member) => member(x));
-    return Array.from({ length: actions }, (_, action) => mean(values.map((of) => of[action])));
+    return Array.from({ length: actions }, (_, action) => values.reduce((sum, of) => sum + of[action], 0) / members);
   };
 }
 
