@@ -84,7 +84,7 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
     """Context in which no other process may write into the folder; makes it, and removes it again if it stays empty.
 
     Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another
-    process has the folder, and unless files can be written there.
+    process has the folder, and unless files can be written there; and for a link that stands for a folder `within`.
     """
     require_writable_folder(folder, setting)
     with new_folder(folder), claimed(folder) as mine:
@@ -92,6 +92,9 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
             raise BadInput(
                 f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
             )
+        for path in (folder / name for name in within):
+            if path.is_symlink():
+                raise BadInput(f"{path}: a link, which may lead elsewhere; expected a folder of its own")
         remove_leftovers([folder, *(folder / name for name in within)])
         yield
 

@@ -63,7 +63,7 @@ def run(settings: CompareSettings) -> None:
     rows = {**own, **settings.row} if isinstance(own, dict) else {}
     if not rows:
         raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or a file with rows by name")
-    with exclusive_lock(out, "out"):
+    with exclusive_lock(out, "out", within=("made",)):
         require_no_other_run(out, CompareSettings, WRITES)
         try:
             options = document | settings.model_dump(include=names, exclude_unset=True)

@@ -127,7 +127,8 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
         try:
             for words in job.commands[len(record["done"]) :]:
                 began = time.monotonic()
-                with output.open("wb") as file:
+                output.unlink(missing_ok=True)  # a link is not followed
+                with output.open("xb") as file:
                     process = subprocess.Popen(
                         _line(words), stdout=file, stderr=subprocess.STDOUT, env={**os.environ, **ONE_THREAD},
                         start_new_session=True,

@@ -15,7 +15,7 @@ from ..common.progress import plain_console
 from ..common.resume import kept_policy, removed_unless_begun, restoring, saying_how_to_continue
 from ..common.run_folder import command_line, next_command, require_no_other_run, write_configuration
 from ..common.settings import to_plain
-from ..common.tracker import require_tracker
+from ..common.tracker import TENSORBOARD, require_tracker
 from ..datasets.reader import Dataset
 from ..evaluation.evaluate import evaluate as games_of
 from ..evaluation.settings import EvaluationSettings
@@ -52,7 +52,7 @@ def run(
     """
     out, display = Path(settings.out), Display(console or plain_console())
     torch.set_num_threads(settings.threads)
-    with exclusive_lock(out, "out", within=("checkpoints", "phases")):
+    with exclusive_lock(out, "out", within=("checkpoints", "phases", TENSORBOARD)):
         newest, state = require_resumable(settings, out) or (out, None)
         require_no_other_run(out, FinetuneSettings, (POLICY, FILM))
         run, start = _prepared(settings, state, policy, demonstrations, display, watch)

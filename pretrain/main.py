@@ -14,7 +14,7 @@ from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.run_folder import CONFIGURATION, REPORT, command_line, require_no_other_run, to_yaml, write_configuration
 from ..common.settings import to_plain
-from ..common.tracker import Tracker, require_tracker
+from ..common.tracker import TENSORBOARD, Tracker, require_tracker
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.relabelled_dataset import with_task
 from ..datasets.schema import DatasetInfo
@@ -58,7 +58,7 @@ def run(
 
     dataset, start: in place of the dataset and the policy that the settings name.
     """
-    with exclusive_lock(Path(settings.out), "out"):
+    with exclusive_lock(Path(settings.out), "out", within=(TENSORBOARD,)):
         _pretrain(settings, dataset, start, console or plain_console())
 
 

@@ -49,7 +49,7 @@ KEYS, FILM = WRITES = ("best_keys.txt", "best.mp4")
 def run(settings: SearchCommandSettings) -> None:
     """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
-    with exclusive_lock(out, "out"):
+    with exclusive_lock(out, "out", within=(GAMES,)):
         require_no_other_run(out, SearchCommandSettings, WRITES)
         _search(settings, out)
 

@@ -77,6 +77,13 @@ def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -
     assert (tmp_path / f".{'0c' * 16}.partial").is_symlink()
 
 
+def test_a_link_in_place_of_a_folder_within_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "phases").symlink_to(tmp_path.parent)
+    link = pytest.raises(BadInput, match="phases: a link, which may lead elsewhere")
+    with link, exclusive_lock(tmp_path, "out", within=("phases",)):
+        pass
+
+
 def test_writers_share_a_folder_and_leave_each_others_files_alone(tmp_path: Path) -> None:
     with holder(tmp_path, "together"):
         (tmp_path / LEFT).touch()  # the other one is writing it
