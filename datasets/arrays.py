@@ -113,11 +113,10 @@ class ArrayForm:
         """An episode of arrays, see `write_episode`; BadInput names the array and what is wrong with it."""
         arrays = {"observations": observations, "actions": actions, "rewards": rewards, **fields}
         arrays = {name: without_tensors(values) for name, values in arrays.items()}
-        observations, actions, rewards, *_ = arrays.values()
-        fields = {name: arrays[name] for name in fields}
         for name, values in {**arrays, "terminated": terminated, "truncated": truncated}.items():
             refuse_masked(values, name)
-        a, s = self.indices(actions), self._plain(observations)
+        a, s = self.indices(arrays.pop("actions")), self._plain(arrays.pop("observations"))
+        rewards = arrays.pop("rewards")
         if len(s) == len(a):
             s = np.concatenate([s, s[-1:]])
         if len(s) != len(a) + 1:
@@ -126,7 +125,7 @@ class ArrayForm:
         if r.dtype.kind not in "fiub" or r.size != len(a):
             raise BadInput(f"rewards are {r.dtype} {list(r.shape)}, expected numbers [{len(a)}]")
         end, cut = (_ending(name, of, len(a)) for name, of in (("terminated", terminated), ("truncated", truncated)))
-        more = {"truncated": cut or not end, **_as_stored(fields)}
+        more = {"truncated": cut or not end, **_as_stored(arrays)}
         return imported_episode(self.info, defaults, s, a, r.reshape(-1), terminated=end, **more)
 
     def indices(self, values: Any) -> NDArray[np.int64]:

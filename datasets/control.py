@@ -86,11 +86,6 @@ def coached(
     return replace(episode, actors=actors, **more)
 
 
-def takeovers(actors: NDArray[np.int8]) -> NDArray[np.int64]:
-    """Numbers of the decisions with which a person took over from the policy."""
-    return np.flatnonzero((actors[1:] == PERSON) & (actors[:-1] == POLICY)) + 1
-
-
 def without_shared(episode: "Episode") -> "Episode":
     """An episode's own decisions alone: what no other episode has. One that left no other is returned as it is."""
     first = episode.first_own

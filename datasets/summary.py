@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from ..common.errors import BadInput, quoted
-from .control import PERSON, Branch, takeovers
-from .parquet import FACTS, facts_in, fields_in, has
+from .parquet import FACTS, facts_in, has
 from .schema import OUTCOMES, DatasetInfo, mu_in_words
 
-STATS_COLUMNS = (*FACTS, "action", "reward", "keys", "timestamp", "final_timestamp", "actor")
+STATS_COLUMNS = (*FACTS, "action", "reward", "keys", "timestamp", "final_timestamp")
 """Columns that a summary reads."""
 
 
@@ -40,7 +39,6 @@ class Summary:
         ends, self.players, self.mu = (dict(Counter(one[name] for one in rows)) for name in ("outcome", "player", "mu"))
         self.outcomes = {outcome: ends[outcome] for outcome in OUTCOMES if outcome in ends}
         self.replayable = sum(one["keys"] for one in rows)
-        self._control = [one["control"] for one in rows if one["control"] is not None]
 
     def rows(self) -> list[tuple[str, str]]:
         """The statistics in words, each with its name."""
@@ -61,8 +59,6 @@ class Summary:
             rows.append(("game time", f"{in_all}; {_spread(self.seconds, '.1f')} s per episode"))
         rows.append(("actions", self._actions(self.info.names)))
         rows.append(("players", _counts(self.players)))
-        if self._control:
-            rows.append(("who acted", self._actors()))
         rows.append(("probabilities", _counts(self.mu)))
         if capabilities.keys:
             rows.append(("keys for exact replay", f"{self.replayable} of {self.episodes}"))
@@ -77,12 +73,6 @@ class Summary:
             table.add_row(name, text)
         return table
 
-    def _actors(self) -> str:
-        policy, person, takeovers, branches = np.sum(self._control, axis=0).tolist()
-        decisions = max(policy + person, 1)
-        sentence = f"a person in {person:,} of {decisions:,} decisions ({person / decisions:.0%})"
-        return f"{sentence}; takeovers {takeovers:,}, branches {branches}"
-
     def _actions(self, names: tuple[str, ...] | None) -> str:
         names = names or tuple(str(action) for action in range(len(self.action_counts)))
         share = self.action_counts / self.action_counts.sum()
@@ -95,8 +85,7 @@ def stats_of(table: pa.Table, info: DatasetInfo) -> dict[str, Any]:
 
     steps. total: its return. seconds: on the game's clock, NaN without one. metres: NaN if unknown. actions: int64 [A],
     how often each was taken. outcome, player. mu: the origin of its behaviour probabilities. keys: true if it can be
-    played again. control: of shared control, [4]: the decisions of the policy and of the person that no other episode
-    has, the times that the person took over in them, and 1 for a branch.
+    played again.
     """
     facts, actions = facts_in(table), table.column("action").to_numpy()
     if actions.min() < 0 or actions.max() >= info.actions:
@@ -114,15 +103,7 @@ def stats_of(table: pa.Table, info: DatasetInfo) -> dict[str, Any]:
         "player": facts["player"],
         "mu": mu_in_words(facts["mu_kind"], facts["mu_epsilon"]),
         "keys": has(table, "keys"),
-        "control": _control(table) if has(table, "actor") else None,
     }
-
-
-def _control(table: pa.Table) -> list[int]:
-    actors, branch = table.column("actor").to_numpy(), Branch.from_json(fields_in(table).get("branch"))
-    first = 0 if branch is None else branch.step
-    person = int(np.count_nonzero(actors[first:] == PERSON))
-    return [len(actors) - first - person, person, int((takeovers(actors) >= first).sum()), int(branch is not None)]
 
 
 def _spread(values: NDArray[np.int64] | NDArray[np.float64], number: str) -> str:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ...envs.spec import EnvironmentSpec
 from ..behaviour_probabilities import SMOOTHED, smoothed
-from ..origin import NO_ORIGIN, Origin
 from ..schema import DatasetInfo, Episode, mu_in_words
 
 
@@ -45,14 +44,13 @@ def imported_episode(
     rewards: NDArray[Any],
     *,
     terminated: bool,
-    source: str,
-    origin: Origin = NO_ORIGIN,
     **more: Any,
 ) -> Episode:
     """An episode of T decisions from the data that every tool has; BadInput names any mismatch.
 
-    observations: [T + 1, *shape]. actions: int64 [T], from 0. rewards: [T]. more: further fields of `Episode`, which
-    replace those filled in: smoothed behaviour probabilities, times by the decision rate, an ending without details.
+    observations: [T + 1, *shape]. actions: int64 [T], from 0. rewards: [T]. more: source and further fields of
+    `Episode`, which replace those filled in: smoothed behaviour probabilities, times by the decision rate, an ending
+    without details.
     """
     actions = actions.astype(np.int16)
     rate = info.environment.capabilities.decisions_per_second
@@ -64,10 +62,8 @@ def imported_episode(
         "truncated": not terminated,
         "outcome": "terminated" if terminated else "truncated",
         "player": defaults.player,
-        "source": source,
         "mu_kind": SMOOTHED,
         "mu_epsilon": defaults.epsilon,
-        "origin": origin,
         **more,
     }
     with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which `Episode` refuses

@@ -10,7 +10,6 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, Episode, control
 from qwop.datasets.control import Branch, corrected, without_shared
-from qwop.datasets.describe import describe
 from qwop.datasets.origin import Origin
 from qwop.datasets.verify import differences_of_branch, verify
 
@@ -73,14 +72,6 @@ def test_a_branchs_own_decisions_are_those_after_it_left(line: Episode) -> None:
     assert own.actors is not None
     assert own.actors.tolist() == [0, 1]
     assert without_shared(line) is line
-
-
-def test_the_summary_counts_who_acted_once(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
-    summary = dataset_of(tmp_path, info, line, branch_of(line, 2)).summary()  # it begins with a takeover
-    (said,) = [found for name, found in summary.rows() if name == "who acted"]
-    assert said == "a person in 6 of 10 decisions (60%); takeovers 4, branches 1"
-    describe(tmp_path)
-    assert "who acted" in (tmp_path / "README.md").read_text()
 
 
 def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
