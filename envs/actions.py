@@ -157,7 +157,7 @@ def action_names(env: Env) -> tuple[str, ...] | None:
     Otherwise, where its own actions are not the numbers from 0, their form as JSON (`"-1"`, `"[1, 0]"`), of which
     `numbers_of` is the inverse. None where numbers are all there is.
     """
-    space = taken_actions(env)
+    space = own_actions(env)
     count = _count(space) or 0
     if (meanings := answer_of(env, "get_action_meanings")) is not None:
         listed = meanings.values() if isinstance(meanings, Mapping) else meanings
@@ -194,7 +194,7 @@ def form_names(space: Space) -> tuple[str, ...] | None:
     return None if isinstance(space, Discrete) and space.start == 0 else (*numbers_of(space),)
 
 
-def taken_actions(env: Env) -> Space:
+def own_actions(env: Env) -> Space:
     """The environment's own action space, beneath the wrapper that numbers its actions."""
     own = "own_actions"
     return env.get_wrapper_attr(own) if env.has_wrapper_attr(own) else env.action_space

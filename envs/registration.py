@@ -123,14 +123,14 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
 
 def stored_id(id: str) -> str:
     """Return the id as the project stores it: with its version, as the newest is another one some day, and without the
-    namespace if the environment is one of ours. BadInput as for `known_form`."""
-    name = known_form(id)
+    namespace if the environment is one of ours. BadInput as for `readable_id`."""
+    name = readable_id(id)
     if name in registry or name in REGISTERED or _VERSION.search(name):
         return name
-    return known_form(registered_id(name).removeprefix(f"{NAMESPACE}-"))
+    return readable_id(registered_id(name).removeprefix(f"{NAMESPACE}-"))
 
 
-def known_form(value: Any) -> str:
+def readable_id(value: Any) -> str:
     """The id of an environment, as the project stores it; BadInput for one that no file may name."""
     name = value.removeprefix(f"{NAMESPACE}/").removeprefix(f"{NAMESPACE}:") if isinstance(value, str) else ""
     id = name if name in REGISTERED else value
@@ -155,7 +155,7 @@ def environment_in_file(data: Any, overrides: Collection[str] = ()) -> tuple[str
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
         raise BadInput(f"environment is {quoted(data)}, expected its id and its settings")
-    id = known_form(data.get("id"))
+    id = readable_id(data.get("id"))
     settings: Mapping[Any, Any] = data["settings"]
     if len(settings) > MOST:
         raise BadInput(f"environment {id}: {len(settings):,} settings, expected at most {MOST}")

@@ -69,7 +69,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     """Make `num_envs` games of one environment; one that ends begins again in the same step.
 
     `infos["final_obs"]` and `infos["final_info"]` then hold the end of the games where `infos["_final_obs"]` is true;
-    see `played_values` for the other entries. `more` are settings that do not change the task, as in
+    see `values_of_step` for the other entries. `more` are settings that do not change the task, as in
     `EnvironmentSpec.make`. QWOP runs as its compiled batch, Atari's games in ale-py's threads, any other
     environment in Gymnasium's plain loop. Raises BadInput for an environment that cannot be made, and for `num_envs`
     below 1.
@@ -111,7 +111,7 @@ def final_infos(observations: NDArray[Any], infos: Infos, ended: NDArray[np.bool
     }
 
 
-def played_values(infos: Infos, name: str) -> NDArray[Any] | None:
+def values_of_step(infos: Infos, name: str) -> NDArray[Any] | None:
     """Return an entry of the infos of the step just played in every game, [n]; None if it is missing.
 
     If an environment began again in the same step, Gymnasium's loop has moved the info of its last step into

@@ -12,7 +12,7 @@ from ..common.errors import BadInput
 from ..envs.names import keys_of_decisions, outcome_name
 from ..envs.qwop.vector import QWOPVectorEnv
 from ..envs.spec import EnvironmentSpec, Observations, interface_of
-from ..envs.vector import VectorEnv, make_vector, played_values
+from ..envs.vector import VectorEnv, make_vector, values_of_step
 from .policy import Policy, choose
 from .state import put_rows, reset_rows, select_rows
 
@@ -165,7 +165,7 @@ class _Games:
         self.state = put_rows(self.state, slots, self.policy.feed(state, actions[slots], np.asarray(rewards)[slots]))
         step |= {"actions": actions, "probabilities": probabilities, "rewards": np.asarray(rewards)}
         for name in ("clock", "frames", "late"):
-            if name in self.info_names and (values := played_values(infos, name)) is not None:
+            if name in self.info_names and (values := values_of_step(infos, name)) is not None:
                 step[name] = values
         self.steps.append({name: np.array(values) for name, values in step.items()})
         games = []

