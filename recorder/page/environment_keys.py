@@ -10,9 +10,6 @@ from ...common.errors import BadInput, quoted
 from ...envs.actions import Env, action_names, actions_of, answer_of, form_of, numbers_of, own_actions
 from .messages import MOST_KEYS
 
-MOST_HELP = 8
-"""Combinations of keys that the page lists; of more it lists the single keys."""
-
 PAGE_KEYS = ("r", "t", "m")
 """Keys of the page itself while a game is played: restart, hand over, and slow motion."""
 
@@ -66,7 +63,6 @@ class KeyMap:
         return [
             (sorted(combination), self.names[action] if self.names else f"action {action}")
             for combination, action in self.actions.items()
-            if len(self.actions) <= MOST_HELP or len(combination) == 1
         ]
 
 

@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sysconfig
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import save_policy
 from qwop.recorder.main import run
 
-from ..fakes import untrained
+from ..fakes import until, untrained
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
@@ -95,10 +94,7 @@ def started(cartpole: Path, folder: Path) -> "subprocess.Popen[str]":
     process = subprocess.Popen(
         [COMMAND, *words, f"dataset={folder}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    for _ in range(2400):  # two minutes, on a busy machine
-        if len(list(folder.glob("episodes/episode-*.parquet"))) >= 20 or process.poll() is not None:
-            break
-        time.sleep(0.05)
+    until(lambda: len([*folder.glob("episodes/episode-*.parquet")]) >= 20 or process.poll() is not None, 120)
     assert process.poll() is None, process.communicate()
     return process
 

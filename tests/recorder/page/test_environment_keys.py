@@ -1,6 +1,5 @@
 """Keys of environments."""
 
-import itertools
 from typing import Any
 
 import gymnasium
@@ -8,7 +7,7 @@ import pytest
 from gymnasium import spaces
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
-from qwop.recorder.page.environment_keys import MOST_HELP, KeyMap, key_map
+from qwop.recorder.page.environment_keys import KeyMap, key_map
 
 from ...fakes import registered
 from .scripted import Endless
@@ -49,13 +48,6 @@ def test_keys_of_an_atari_game_mean_its_own_actions_and_no_key_does_nothing() ->
         frozenset(["Space", "d"]): 4, frozenset(["Space", "a"]): 5,
     }  # fmt: skip
     assert (["Space", "d"], "RIGHTFIRE") in keys.help()
-
-
-def test_many_keys_are_listed_one_by_one() -> None:
-    pairs = {"+".join(keys): 0 for size in (1, 2) for keys in itertools.combinations("abcd", size)}
-    keys = keys_of(spaces.Discrete(2), pairs)
-    assert len(keys.actions) > MOST_HELP
-    assert keys.help() == [([key], "action 0") for key in "abcd"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import socket
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,6 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.envs.pictures.player import rows_of_replay
 from qwop.envs.qwop.session import GameStart, Opening
-from qwop.play import server
 from qwop.play.server import LOOPBACK
 from qwop.play.site import files
 from qwop.recorder.game_writer import record_interrupted
@@ -265,27 +263,6 @@ def test_a_page_of_a_forwarded_port_is_served_and_plays(recorder: Any, host: str
         with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as plain:
             plain.sendall(request("GET", f"{path}play", [("Host", host), ("Origin", origin), *UPGRADE]))
             assert plain.recv(65536).startswith(b"HTTP/1.1 101" if plays else b"HTTP/1.1 403"), origin
-
-
-def frame(data: bytes) -> bytes:
-    """A masked WebSocket frame."""
-    size = struct.pack("!B", 0x80 | len(data)) if len(data) < 126 else struct.pack("!BH", 0x80 | 126, len(data))
-    return b"\x81" + size + bytes(4) + data
-
-
-def test_a_page_that_falls_asleep_loses_its_connection_without_a_word(
-    make_recorder: Callable[..., Any], game_of: GameOf, caplog: pytest.LogCaptureFixture, monkeypatch: Any
-) -> None:
-    for name in ("PING_SECONDS", "SEND_SECONDS"):
-        monkeypatch.setattr(server, name, 0.2)
-    recorder, game = make_recorder(), game_of(KEYS)
-    address = recorder.address
-    with socket.create_connection((address.hostname, address.port), timeout=10) as asleep:
-        headers = [("Host", address.netloc), ("Origin", f"http://{address.netloc}"), *UPGRADE]
-        asleep.sendall(request("GET", f"{address.path}play", headers))
-        asleep.sendall(frame(game.part().encode()))
-        recorder.wait_for_games(1)
-    assert caplog.records == []
 
 
 def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Any, make_recorder: Any) -> None:
