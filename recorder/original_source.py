@@ -24,7 +24,8 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 
     Raises BadInput without a browser, a page or a game on it, and for invalid settings.
     """
-    page = PageSettings(**{name: getattr(settings, name) for name in PageSettings.model_fields})
+    shared = {name: getattr(settings, name) for name in ("url", "folder", "browser", "timeout")}
+    page = PageSettings(**shared, headless=False)
     page.require_possible("source.")
     info = info_for(settings, folder)
     opened = OriginalPage(page)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ..common.files import file_name
 from ..common.imports import without_module
-from ..common.settings import Count, Expected, HomePath, OutFolder, Settings, Several, Width
+from ..common.settings import Count, Expected, HomePath, OutFolder, Positive, Settings, Several, Width
 from ..common.shared_settings import (
     EnvironmentId,
     IdleFrames,
@@ -16,7 +16,6 @@ from ..common.shared_settings import (
     Smoothing,
 )
 from ..envs.names import Reward
-from ..envs.original.page import PageSettings as OriginalPageSettings
 
 ME = "me"
 """Name of a player of whom nothing is known."""
@@ -116,14 +115,19 @@ class KeyboardSettings(RunnerSettings):
     opener: ClassVar = ".keyboard_source:open_keyboard"
 
 
-class BrowserSettings(RunnerSettings, OriginalPageSettings):
+class BrowserSettings(RunnerSettings):
     """You play on the original game's page, in Chrome or Chromium."""
 
     kind: Literal["browser"] = "browser"
     opener: ClassVar = ".original_source:open_browser_source"
-    headless: Literal[False] = False
-    """A person sees the window, which sets the pace."""
-    live: Literal[False] = False
+    url: str | None = None
+    """Address of the page; or give folder."""
+    folder: HomePath | None = None
+    """Local copy of the page: its folder, or its .html file."""
+    browser: HomePath | None = None
+    """Program of the browser. null: look for Chrome and Chromium."""
+    timeout: Positive = 60.0
+    """Seconds that the page, once open, may take to load its game."""
 
 
 class PolicySettings(PolicyPlaySettings):
