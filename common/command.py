@@ -8,6 +8,7 @@ import copy
 import gc
 import math
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -242,6 +243,8 @@ def value_of(text: str, setting: Setting | None) -> Any:
     """The value that a person typed: of a text its characters, else a number, a constant, or in brackets YAML."""
     kind: Any = None if setting is None else setting.kind
     items, in_brackets = get_args(kind), text[:1] in ("[", "{")
+    if text[:1] == "{":
+        text = re.sub(r"([{,]\s*[\w.-]+):(?=\S)", r"\1: ", text)  # Hydra's {a:1} is YAML's {a: 1}
     has_texts = (get_origin(kind) is Mapping and items[1] is not Any) or (
         get_origin(kind) is tuple and "str" in str(items[0])
     )

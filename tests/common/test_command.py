@@ -78,7 +78,7 @@ def walk(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_the_work_gets_the_typed_settings(walk: Run) -> None:
     calls: list[Walk] = []
     assert walk("pet=cat", "steps=3", "free.a=1", "+free.b=2", work=calls.append) == (0, "")
-    assert walk("pet=cat", "steps=3", "free={a: 1, b: 2}", work=calls.append) == (0, "")
+    assert walk("pet=cat", "steps=3", "free={a: 1,b:2}", work=calls.append) == (0, "")
     assert calls == [Walk(steps=3, free={"a": 1, "b": 2}, pet=Cat())] * 2
 
 
