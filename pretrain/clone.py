@@ -138,8 +138,6 @@ def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[i
     The episodes are shuffled by `seed` and arranged in a circle, of which `part` p holds out the p-th arc: five parts
     of a fifth hold out each episode once.
     """
-    if count < 1:
-        raise BadInput(f"{count} episode(s) cannot be split into two parts; record more games")
     if count == 1:
         return [0], [0]
     size = min(max(round(share * count), 1), count - 1)

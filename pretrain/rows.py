@@ -61,8 +61,6 @@ def rows_of(
     greedy policy's add nothing to the actions.
     """
     total = int(episodes.lengths().sum()) if isinstance(episodes, Dataset) else sum(map(len, episodes))
-    if not len(episodes):
-        raise ValueError("no episode")
     states: Observations | None = None
     actions, previous = np.empty(total, np.int64), np.empty(total, np.int64)
     weighed, recorded = np.empty(total, np.float32), np.empty((0, 0), np.float32)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.pretrain.clone import hold_out
@@ -42,12 +41,7 @@ def test_both_parts_are_disjoint_and_together_everything(count: int, share: floa
     assert sorted(train + held_out) == list(range(count))
 
 
-def test_five_fifths_hold_out_every_episode_once() -> None:
+def test_five_fifths_hold_out_every_episode_once_and_a_single_one_is_in_both_parts() -> None:
+    assert hold_out(1, 0.2, seed=0) == ([0], [0])
     held_out = [number for part in range(5) for number in hold_out(40, 0.2, seed=3, part=part)[1]]
     assert sorted(held_out) == list(range(40))
-
-
-def test_a_single_episode_is_in_both_parts_and_none_is_refused() -> None:
-    assert hold_out(1, 0.2, seed=0) == ([0], [0])
-    with pytest.raises(BadInput, match="0 episode"):
-        hold_out(0, 0.2, seed=0)
