@@ -19,7 +19,7 @@ from .game_writer import GameWriter, record_interrupted
 from .settings import EnvironmentPageSettings, RecorderPageSettings, RecordSettings, SourceSettings
 from .source import Source
 
-CORRECTED_ELSEWHERE = {"algorithm": "ppo-small", "schedule.decisions": 200_000}
+CORRECTED_ELSEWHERE = {"schedule": "from-any-clone", "schedule.phases.alone.imitation": [0.3, 0.0]}
 """Settings of qwop-finetune with which corrections in another environment than QWOP are learned."""
 
 
@@ -50,10 +50,11 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
     policy = getattr(settings.source, "policy", None)
     if not coached or policy is None:
         return clone_next(folder)
-    more: dict[str, object] = {"out": unused(Path("runs") / own_name(folder))}
+    more: dict[str, object] = {"schedule": "corrections"}
     if not source.info.environment.capabilities.keys:
         more |= CORRECTED_ELSEWHERE
-    return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
+    out = unused(Path("runs") / own_name(folder))
+    return next_command("qwop-finetune", policy=policy, demonstrations=folder, **more, out=out)
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:
