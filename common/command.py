@@ -265,11 +265,10 @@ def _texts(text: str) -> Any:
     """Texts in brackets or braces, whatever they look like."""
     import yaml
 
-    try:
-        return yaml.load(text, Loader=yaml.BaseLoader)
-    except (yaml.YAMLError, RecursionError):  # such as the pattern in [a[0-9].npz, b.npz]
+    if isinstance(_yaml(text), str):  # such as the pattern in [a[0-9].npz, b.npz]
         in_brackets = text[0] == "[" and text[-1] == "]"
         return [unquoted(one.strip()) for one in text[1:-1].split(",")] if in_brackets else text
+    return yaml.load(text, Loader=yaml.BaseLoader)
 
 
 def unquoted(text: str) -> str:
