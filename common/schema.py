@@ -82,12 +82,6 @@ class Setting:
         value = self.info.get_default(call_default_factory=True)
         return getattr(value, "plain", value)
 
-    def convert(self, value: Any) -> Any:
-        """The value with numbers, texts and tuples of the setting's kind, where nothing is lost."""
-        if self.options and isinstance(value, Mapping) and self.tag not in value:
-            return {self.tag: self.option(value), **value}
-        return _convert(self.kind, value)
-
     @property
     def in_words(self) -> str:
         """The permitted values in words: 'a whole number, at least 1'."""
@@ -125,10 +119,11 @@ def _parts(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
     return hint, (), False
 
 
-def _convert(kind: Any, value: Any) -> Any:
+def convert(kind: Any, value: Any) -> Any:
+    """The value with numbers, texts and tuples of this type, where nothing is lost."""
     if get_origin(kind) is tuple and isinstance(value, Sequence) and not isinstance(value, str):
         inner = _parts(get_args(kind)[0])[0]
-        return tuple(_convert(inner, one) for one in value)
+        return tuple(convert(inner, one) for one in value)
     if isinstance(value, bool):
         texts = kind is str or get_origin(kind) is Literal
         return str(value).lower() if texts else value  # or Literal[0, 1] takes it for a number

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from .errors import BadInput, naming, one_of, quoted
 from .schema import Expected as Expected
-from .schema import Files, dotted, no_such_setting, options_of, places, schema
+from .schema import Files, convert, dotted, no_such_setting, options_of, places, schema
 
 T = TypeVar("T")
 
@@ -87,11 +87,13 @@ class Settings(BaseModel):
 
     @classmethod
     def with_options(cls, node: Mapping[str, Any]) -> dict[str, Any]:
-        """Plain data in which each setting that has a leader has its option."""
-        settings, more = schema(cls), {}
-        for name, leader in cls.leaders.items():
-            if isinstance(inner := node.get(name, {}), Mapping):
-                more[name] = {**inner, settings[name].tag: settings[leader].option(node.get(leader, {}))}
+        """Plain data in which each group has its option, and each setting that has a leader that of the leader."""
+        settings, more = schema(cls), dict[str, Any]()
+        for name, one in settings.items():
+            leader = cls.leaders.get(name, name)
+            if one.options and (name in node or leader != name) and isinstance(inner := node.get(name, {}), Mapping):
+                option = settings[leader].option(node.get(leader, {}))
+                more[name] = {one.tag: option, **inner} if leader == name else {**inner, one.tag: option}
         return {**node, **more}
 
     @property
@@ -123,7 +125,7 @@ class Settings(BaseModel):
         if not isinstance(values, Mapping):
             return values
         settings, every = schema(cls), cls.with_options(values).items()
-        return {name: settings[name].convert(one) if name in settings else one for name, one in every}
+        return {name: convert(settings[name].kind, one) if name in settings else one for name, one in every}
 
     @field_validator("*")
     @classmethod
