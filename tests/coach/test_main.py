@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from qwop.coach.play import record_round, seconds_of
+from qwop.coach.main import record_round, seconds_of
 from qwop.coach.settings import CoachSettings
 from qwop.commands import coach as main
 from qwop.common.errors import BadInput
@@ -42,7 +42,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             settings = script.ScriptedSettings(page.policy, str(person), seed=page.seed, minutes=1000.0)
             return script.open_scripted(settings, folder)
 
-        monkeypatch.setattr("qwop.coach.play.open_source", opened)
+        monkeypatch.setattr("qwop.coach.main.open_source", opened)
 
     return use
 
@@ -123,7 +123,7 @@ def test_a_round_in_which_nobody_corrected_anything_is_played_on(
 def test_the_page_is_that_of_the_policys_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
     opened = Mock(side_effect=KeyboardInterrupt)
-    monkeypatch.setattr("qwop.coach.play.open_source", opened)
+    monkeypatch.setattr("qwop.coach.main.open_source", opened)
     with pytest.raises(KeyboardInterrupt):
         record_round(CoachSettings(seed=7), policy, tmp_path / "games", 1, plain_console())
     assert opened.call_args.args[0].id == "CartPole-v1"
