@@ -1,11 +1,14 @@
-"""Rounds in other processes: tasks are handed out, and carried out again where a worker dies."""
+"""Rounds in other processes: tasks are handed out, and carried out again where a worker dies; on Ray, too."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from qwop.common.errors import BadInput
 from qwop.finetune.distributed.actors import ActorDied
+from qwop.policies.files import load_policy
 from qwop.population.training import Distributed
 
 
@@ -52,3 +55,39 @@ def test_every_task_comes_back_in_its_place_though_workers_die(mortal: set[int],
 def test_an_order_over_which_every_worker_dies_ends_the_run() -> None:
     with pytest.raises(BadInput, match=r"the worker of agent . died 3 times in a row .it was killed.; resume=true"):
         Distributed(Engine(set(range(100))), 2, "task").run_tasks(TASKS, lambda number: None)
+
+
+@pytest.fixture
+def cluster() -> Iterator[None]:
+    import ray
+
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.needs(module="ray")
+@pytest.mark.slow  # processes that import PyTorch
+@pytest.mark.usefixtures("cluster")
+def test_rounds_in_other_processes_end_as_the_serial_ones_though_a_worker_dies(
+    grown: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+    from qwop.finetune.distributed.actors import RayEngine
+
+    settings = ("rounds=2", "evaluation.games=0")
+    grown(*settings, "out=serial")
+    launch = RayEngine.launch
+    launched: list[Any] = []
+
+    def remember(self: RayEngine, *arguments: object) -> object:
+        launched.append(launch(self, *arguments))  # type: ignore[arg-type]
+        if len(launched) == 1:
+            ray.get(launched[0].__ray_ready__.remote())  # killed any earlier, Ray may keep its core occupied
+            ray.kill(launched[0])
+        return launched[-1]
+
+    monkeypatch.setattr(RayEngine, "launch", remember)
+    grown(*settings, "+distributed=ray", "distributed.actors=2", "out=ray")
+    assert len(launched) == 3
+    serial, other = (load_policy(tmp_path / out / "best.safetensors").network.state_dict() for out in ("serial", "ray"))
+    assert all(torch.equal(serial[name], other[name]) for name in serial)
