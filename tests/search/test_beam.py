@@ -1,4 +1,4 @@
-"""Beam search: the game found can be played, and is better than the policy's own."""
+"""Beam search: the game found can be played, is better than the policy's own, and is an episode."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,8 +9,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
+from qwop.datasets.origin import Origin
+from qwop.datasets.schema import Episode
 from qwop.envs import replay
-from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS
+from qwop.envs.names import ACTION_KEYS, ACTIONS, EVENT_COLUMNS
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.champion import keys_path
@@ -19,6 +21,7 @@ from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.search.beam import Search
+from qwop.search.main import rank, searched_episode
 from qwop.search.settings import SearchSettings
 
 SECONDS = 4.0
@@ -153,3 +156,42 @@ def test_policies_and_settings_that_cannot_search_are_refused(
         Search(alternating(policy.environment), SearchSettings())
     with pytest.raises(BadInput, match="a policy without values"):
         Search(replace(policy, values=None), SearchSettings())
+
+
+NOTHING, Q = ACTIONS.index("none"), ACTIONS.index("q")
+
+
+@pytest.mark.parametrize(("frames", "idle"), [(1, 0), (3, 4), (4, 0)])
+def test_a_found_game_ends_at_the_time_limit_as_it_does_in_the_environment(frames: int, idle: int) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": frames, "time_limit": 2.0})
+    env = spec.make()
+    env.reset(options={"idle_frames": idle})
+    rewards, truncated = [], False
+    while not truncated:
+        seen, reward, _, truncated, _ = env.step(NOTHING)
+        rewards.append(reward)
+    game = searched_episode(spec, np.full(100, NOTHING), idle, "search", Origin())
+    np.testing.assert_array_equal(game.rewards, np.float32(rewards))
+    np.testing.assert_array_equal(game.observations[-1], seen)
+    assert (game.terminated, game.truncated) == (False, True)
+
+
+def test_a_fast_finish_is_better_than_a_slow_one_and_both_than_a_long_way() -> None:
+    def game(decisions: int, outcome: str, metres: float) -> Episode:
+        made = searched_episode(EnvironmentSpec("QWOP-v1"), np.full(decisions, Q), 0, "search", Origin())
+        return replace(made, outcome=outcome, metres=metres)
+
+    games = [game(4, "finished", 99.0), game(5, "finished", 101.0), game(3, "fell", 60.0), game(2, "fell", 50.0)]
+    assert sorted([games[place] for place in (2, 0, 3, 1)], key=rank) == games
+
+
+def environment(frames: int = 1) -> EnvironmentSpec:
+    return EnvironmentSpec("QWOP-v1", {"frames_per_step": frames})
+
+
+def test_actions_after_the_end_of_a_found_game_are_left_out() -> None:
+    """O and P, held from the start, make the runner fall after 16 decisions."""
+    episodes = [searched_episode(environment(3), np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
+    assert [(len(one.actions), one.outcome) for one in episodes] == [(16, "fell")] * 2
+    np.testing.assert_array_equal(episodes[0].observations, episodes[1].observations)
+    assert episodes[1].behaviour_probabilities.shape == (16, 11)
