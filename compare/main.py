@@ -19,9 +19,6 @@ from ..common.run_folder import REPORT
 from .results import TIMES, Plain, estimate, lines_of, mean, milestones_of, read_row
 from .runner import Row, jobs_of, run_missing
 
-HELPER = "_"
-"""Beginning of the names of rows that are run for others alone."""
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -64,7 +61,7 @@ def compare(
             places = [row] if isinstance(row, str) else [*row]
             if name in work:
                 places = [str(job.folder) for job in work[name] if job.folder not in failures]
-            if places and not name.startswith(HELPER):
+            if places and not name.startswith("_"):
                 runs_of_rows[name] = read_row(name, places)
     if not runs_of_rows:
         raise BadInput(f"nothing to compare: {next(iter(failures.values()), 'give rows')}")

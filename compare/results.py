@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from glob import glob
-from math import inf, nan
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -132,10 +132,6 @@ def interquartile_mean(values: Any) -> Any:
     return np.sort(values, axis=1)[:, quarter : values.shape[1] - quarter].mean(axis=1)
 
 
-def difference(ours: Any, theirs: Any) -> Any:
-    return ours.mean(axis=1) - theirs.mean(axis=1)
-
-
 def improvement(ours: Any, theirs: Any) -> Any:
     """Probability that a value of one row is larger than one of the other; a tie counts half."""
     return (np.sign(ours[:, :, None] - theirs[:, None, :]).mean(axis=(1, 2)) + 1) / 2
@@ -169,10 +165,12 @@ def lines_of(rows: Rows, against: str | None = None) -> Iterator[Plain]:
         raise BadInput(f"against={against}: no such row; expected one of {', '.join(rows)}")
     names = ["environment", "figure", "games", "row", "seed", "value"]
     every = (
-        (run["environment"], figure, games, row, run["seed"], _value(run[games], figure))
+        (run["environment"], figure, games, row, run["seed"], run[games].get(figure))
         for figure in FIGURES for games in KINDS for row, runs in rows.items() for run in runs
+        if not (figure == "mean_return" and "mean_metres" in run[games])
     )  # fmt: skip
-    for environment, part in pd.DataFrame(every, columns=names).groupby("environment", sort=False):
+    frame = pd.DataFrame(every, columns=names).astype({"value": float})
+    for environment, part in frame.groupby("environment", sort=False):
         for (figure, games), group in part.groupby(["figure", "games"], sort=False):
             values = {str(row): one.set_index("seed")["value"] for row, one in group.groupby("row", sort=False)}
             control = against if against in values else [*values][-1]
@@ -185,16 +183,11 @@ def lines_of(rows: Rows, against: str | None = None) -> Iterator[Plain]:
                 if row != control and len(ours) and len(theirs):
                     gaps = (ours - theirs).dropna()
                     line |= {"against": control, "paired": len(gaps) > 1}
-                    line |= _with_ends("difference", *((mean, gaps) if len(gaps) > 1 else (difference, ours, theirs)))
+                    gap = (mean, gaps) if len(gaps) > 1 else (lambda one, other: mean(one) - mean(other), ours, theirs)
+                    line |= _with_ends("difference", *gap)
                     better = (theirs, ours) if figure == "median_seconds" else (ours, theirs)
                     line |= _with_ends("improvement", improvement, *better)
                 yield line
-
-
-def _value(figures: Plain, name: str) -> float:
-    """A figure of an evaluation; NaN where it has none."""
-    value = None if name == "mean_return" and "mean_metres" in figures else figures.get(name)
-    return nan if value is None else float(value)
 
 
 def _with_ends(name: str, *terms: Any) -> Plain:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from importlib.metadata import version
+from itertools import cycle
 from json import dumps
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event
 from typing import Any
 
@@ -54,8 +54,18 @@ def jobs_of(rows: Mapping[str, Row], seeds: int | Sequence[int], out: Path) -> d
     for name, row in rows.items():
         with naming(name):
             lines, numbers = _lines_and_seeds(row, seeds)
-            if lines[0].startswith(("qwop-", "python ")):
-                jobs[name] = [_job(name, lines, seed, out, jobs) for seed in numbers]
+            every = []
+            for seed in numbers if lines[0].startswith(("qwop-", "python ")) else ():
+                folder = out / f"{file_name(name)}-{seed}"
+                others = {
+                    above: next((one for one in of if one.seed == seed), of[0]).folder for above, of in jobs.items()
+                }
+                names = {**others, "seed": seed, "run": folder, "out": out}
+                commands = [_words(line, {one: str(value) for one, value in names.items()}) for line in lines]
+                after = [other for above, other in others.items() if f"{{{above}}}" in " ".join(lines)]
+                every.append(Job(lines, seed, folder, commands, after))
+            if every:
+                jobs[name] = every
     return jobs
 
 
@@ -72,16 +82,6 @@ def _lines_and_seeds(row: Row, seeds: int | Sequence[int]) -> tuple[list[str], l
         raise BadInput(f"seeds={quoted(seeds)}, expected a number of seeds, or a list of them")
     settings = [shlex.quote(override(key, value)) for key, value in content.get("settings", {}).items()]
     return [*lines[:-1], " ".join([lines[-1], *settings])], numbers
-
-
-def _job(row: str, lines: list[str], seed: int, out: Path, above: Mapping[str, list[Job]]) -> Job:
-    folder = out / f"{file_name(row)}-{seed}"
-    others = {name: next((job for job in jobs if job.seed == seed), jobs[0]).folder for name, jobs in above.items()}
-    names = {**others, "seed": seed, "run": folder, "out": out}
-    after = [other for name, other in others.items() if f"{{{name}}}" in " ".join(lines)]
-    return Job(
-        lines, seed, folder, [_words(line, {name: str(one) for name, one in names.items()}) for line in lines], after
-    )
 
 
 def _words(line: str, names: Mapping[str, str]) -> list[str]:
@@ -109,12 +109,14 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
     for job in jobs:
         if (before := read_note(job.folder)[1]) and [*map(shlex.split, before["row"])] != [*map(shlex.split, job.row)]:
             raise BadInput(f"{job.folder}: was made by {'; '.join(before['row'])}; give out= another folder")
-    mine: list[int | None] = [*os.sched_getaffinity(0)] if hasattr(os, "sched_getaffinity") else [None]
-    cores: SimpleQueue[int | None] = SimpleQueue()
-    for number in range(workers):
-        cores.put(mine[number % len(mine)])
+    cores = cycle(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
     stopped, running = Event(), list[subprocess.Popen[bytes]]()
     ends: dict[Path, Future[str]] = {}
+
+    def take_core() -> None:
+        """Keep a thread, and the processes that it starts, on a core of its own."""
+        if cores is not None:
+            os.sched_setaffinity(0, {next(cores)})
 
     def carry_out(job: Job) -> str:
         """Run the commands that are not done; the last line of one that fails, else an empty text."""
@@ -123,32 +125,27 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
         note, before = read_note(job.folder)
         record = before or {"seed": job.seed, "row": job.row, "done": []}
         note.parent.mkdir(parents=True, exist_ok=True)
-        core, output = cores.get(), note.with_suffix(".txt")
-        try:
-            for words in job.commands[len(record["done"]) :]:
-                began = time.monotonic()
-                output.unlink(missing_ok=True)  # a link is not followed
-                with output.open("xb") as file:
-                    process = subprocess.Popen(
-                        _line(words), stdout=file, stderr=subprocess.STDOUT, env={**os.environ, **ONE_THREAD},
-                        start_new_session=True,
-                    )  # fmt: skip
-                    running.append(process)
-                    if stopped.is_set():
-                        process.terminate()
-                    if core is not None:
-                        os.sched_setaffinity(process.pid, {core})
-                    code = process.wait()
-                if code:
-                    text = output.read_text(encoding="utf-8", errors="replace").strip()
-                    return text.splitlines()[-1].strip() if text else f"exit code {code}"
-                record["done"].append({"command": shlex.join(words), "seconds": time.monotonic() - began, **origin()})
-                write_atomic(note, dumps(record, indent=1) + "\n")
-        finally:
-            cores.put(core)
+        output = note.with_suffix(".txt")
+        for words in job.commands[len(record["done"]) :]:
+            began = time.monotonic()
+            output.unlink(missing_ok=True)  # a link is not followed
+            with output.open("xb") as file:
+                process = subprocess.Popen(
+                    _line(words), stdout=file, stderr=subprocess.STDOUT, env={**os.environ, **ONE_THREAD},
+                    start_new_session=True,
+                )  # fmt: skip
+                running.append(process)
+                if stopped.is_set():
+                    process.terminate()
+                code = process.wait()
+            if code:
+                text = output.read_text(encoding="utf-8", errors="replace").strip()
+                return text.splitlines()[-1].strip() if text else f"exit code {code}"
+            record["done"].append({"command": shlex.join(words), "seconds": time.monotonic() - began, **origin()})
+            write_atomic(note, dumps(record, indent=1) + "\n")
         return ""
 
-    pool = ThreadPoolExecutor(workers)
+    pool = ThreadPoolExecutor(workers, initializer=take_core)
     try:
         for job in jobs:
             ends[job.folder] = pool.submit(carry_out, job)
