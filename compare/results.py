@@ -85,8 +85,8 @@ def read_run(folder: Path) -> Plain:
     (_, note), path = read_note(folder), folder / CONFIGURATION
     settings = read_settings(path) if path.exists() else {}  # other programs may leave evaluations, too
     line = command_line(command.program, words_of(path) if settings else (), without=OWN)
-    logs = [read_metrics(path.parent) for path in sorted(folder.rglob(METRICS), reverse=True)]
-    log = next((one for one in logs if one), [])
+    logs = [folder / METRICS, *sorted(folder.glob(f"*/{METRICS}"), reverse=True)]
+    log = next((read_metrics(path.parent) for path in logs if path.exists()), [])
     return {
         "folder": str(folder),
         "seed": note.get("seed", settings.get("seed", 0)),

@@ -174,6 +174,10 @@ def test_an_evaluation_has_the_log_of_the_training_within_its_folder(runs_folder
     rewards = [game["reward"] for game in json.loads((folder / "evaluation.json").read_text())["games"]]
     assert run["drawn"]["mean_return"] == np.mean(rewards)
     assert run["decisions"] == 384
+    shutil.copytree(
+        runs_folder / "slow-0", (whole := shutil.copytree(runs_folder / "fast-0", tmp_path / "fast-0")) / "x"
+    )
+    assert read_run(whole)["log"] == read_run(runs_folder / "fast-0")["log"]  # its own
 
 
 def test_a_clone_is_read_with_its_games(tmp_path: Path) -> None:
