@@ -7,7 +7,6 @@ import { openKeys, writeKeys } from "./keys_file.js";
 import { dateOf, dayOf, today } from "./list.js";
 import { pack, play, prove, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
-import { Sharing } from "./sharing.js";
 import { bestOf, splitsOf } from "./splits.js";
 import { zip } from "./zip.js";
 
@@ -117,14 +116,4 @@ export const shortNames = async (module, given) => {
   globalThis.navigator ??= {};
   const { shortName } = await import("./games.js");
   return given.map(shortName);
-};
-
-// What copying a link says, and the button beside it.
-export const linkOf = async (module, game) => {
-  globalThis.location ??= { href: "http://127.0.0.1:8766/" };
-  Object.defineProperty(globalThis, "navigator", { value: { clipboard: { writeText: async () => {} } }, configurable: true });
-  const said = [];
-  const sharing = new Sharing(module, { toast: (text, action, label) => said.push(text, label ?? null) }, null);
-  await sharing.link({ ...play(module, game.keys), ...game });
-  return said;
 };

@@ -1,7 +1,6 @@
 """Your games on the page: those that the browser keeps, the best of them, and their times along the way."""
 
 import json
-import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -124,17 +123,6 @@ def test_a_name_in_a_link_is_cut_between_characters(in_node: InNode) -> None:
         "a" * 30 + FAMILY: "a" * 30,
     }
     assert in_node("packed_games.js", "namesInLinks", list(names)) == list(names.values())
-
-
-def test_a_long_link_says_its_length_and_offers_the_file(in_node: InNode) -> None:
-    generator = np.random.default_rng(0)
-    keys = np.repeat(generator.integers(0, 16, 4000), 1).tolist()
-    game = {"keys": keys, "outcome": "stopped", "metres": 0.0, "name": "me", "day": 1, "tempo": 1}
-    said, label = in_node("packed_games.js", "linkOf", game)
-    assert re.search(r"It has [5-9],\d\d\d characters", said)
-    assert label == "Save the file"
-    said, label = in_node("packed_games.js", "linkOf", {**game, "keys": [0, 1, 5]})
-    assert (said, label) == ("The link is copied; it holds the whole game.", None)
 
 
 @pytest.mark.parametrize("zone", ["America/Los_Angeles", "UTC", "Pacific/Kiritimati", "Asia/Kathmandu"])

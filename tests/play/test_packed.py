@@ -49,14 +49,7 @@ def test_a_packed_game_comes_back_whole_and_is_short(in_node: InNode, game: dict
 
 def test_damaged_games_are_refused(in_node: InNode, game: dict[str, Any]) -> None:
     good = in_node("packed_games.js", "packed", game)
-    texts = [
-        "2" + good[1:],
-        good[:-8],
-        good[:20],
-        good + "AAAA",
-        "",
-        "!!!",
-    ]
+    texts = ["2" + good[1:], good[:-8], good[:20], good + "AAAA", "", "!!!"]
     damaged = in_node("packed_games.js", "verified", texts)
     assert {"cut off, or not one of this page" in str(one) for one in damaged} == {True}
 
