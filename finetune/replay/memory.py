@@ -86,11 +86,11 @@ class FrameStore:
         self._known: dict[int, int] = {}
 
     def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
-        frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
+        frames = np.ascontiguousarray(observations, dtype=np.uint8).reshape(-1, self._frame_size)
         # Added before the old contents are removed, so that shared frames are kept.
-        numbers = np.array([[self._number(frame) for frame in row] for row in frames], dtype=np.int32)
+        numbers = np.array([self._number(frame) for frame in frames], dtype=np.int32)
         self.drop(slots)
-        self._index[slots] = numbers
+        self._index[slots] = numbers.reshape(len(slots), self._index.shape[1])
 
     def take(self, slots: NDArray[np.int64]) -> Observations:
         frames = self._frames(self._index[slots].ravel())
@@ -105,11 +105,10 @@ class FrameStore:
         self._index[slots] = -1
 
     def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        numbers, index = np.unique(self._index[slots], return_inverse=True)
-        return {
-            "frames": self._frames(numbers),
-            "index": index.reshape(len(slots), self._index.shape[1]).astype(np.int32),
-        }
+        numbers, first, index = np.unique(self._index[slots], return_index=True, return_inverse=True)
+        order = first.argsort()  # as they appear, whatever their numbers are
+        index = order.argsort()[index.reshape(len(slots), self._index.shape[1])]
+        return {"frames": self._frames(numbers[order]), "index": index.astype(np.int32)}
 
     def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
         frames, index = np.asarray(packed["frames"], dtype=np.uint8), np.asarray(packed["index"])

@@ -13,7 +13,7 @@ from qwop.finetune.replay.transition_memory import PrioritisedMemory, SumTree, T
 
 from ..fakes import check_sequences, make_sequences, make_transitions
 
-PICTURES = ObservationSpec((2, 3, 1), "uint8")
+PICTURES = ObservationSpec((2, 36, 36), "uint8")
 
 
 @dataclass
