@@ -60,26 +60,36 @@ def run(
             one.rehearse()  # what does not fit is seen before the clone is made, and not after hours
         start = start.with_clone(settings.seed)
         run = replace(run, policy=_to_train(start.policy, run.whole))
-        loop: Loop | None = None
-        unbegun = removed_unless_begun(out, lambda: loop is not None and loop.decisions > 0)
-        with unbegun, display, closing(run.log):
+        loops: list[Loop] = []
+
+        def decisions() -> int:
+            return loops[-1].decisions if loops else 0
+
+        with removed_unless_begun(out, lambda: decisions() > 0), display, closing(run.log):
             if state is not None:
                 with restoring(newest):
                     run = run.at(run.whole.stage_of(state["phase"]), int(state["begun_at"]), run.policy)
-            loop = build(run)
+            loops.append(build(run))
             if state is None:
                 save_policy(out / START, start.policy)
                 if run.teacher is not None:
                     save_policy(out / TEACHER, run.teacher[1])
             else:
                 with restoring(newest):
-                    loop.set_state(state)
-                loop.save_policy()  # again: the run may have been killed before that
-            over = loop.finished and not any(run.later())
+                    loops[0].set_state(state)
+                loops[0].save_policy()  # again: the run may have been killed before that
             write_configuration(settings, out)
-            run.log.open(resume_at=loop.decisions if settings.resume else None)
-            loop = _train(run, loop, start.policy if state is None else None)
-        return _finish(run, settings, over)
+            run.log.open(resume_at=decisions() if settings.resume else None)
+            stop = lambda: f"{decisions():,} decisions", lambda: bool(checkpoints(run.checkpoints))
+            with saying_how_to_continue(display.console, *stop):
+                if state is None:
+                    run.evaluations.add_start(start.policy)
+                loops[0].run()
+                for later in run.later():
+                    policy = loops[-1].policy_in(loops[-1].phase_index)
+                    loops.append(build(later.at(later.stage, decisions(), policy)))
+                    loops[-1].run()
+        return _finish(run, settings)
 
 
 def _prepared(
@@ -117,30 +127,16 @@ def _prepared(
     return run, start
 
 
-def _train(run: AnyRun, loop: Loop, start: Policy | None) -> Loop:
-    """Train to the end of the schedule; returns the loop of its last stage. start: of a new run."""
-    with saying_how_to_continue(
-        run.display.console, lambda: f"{loop.decisions:,} decisions", lambda: bool(checkpoints(run.checkpoints))
-    ):
-        if start is not None:
-            run.evaluations.add_start(start)
-        loop.run()
-        for later in run.later():
-            loop = build(later.at(later.stage, loop.decisions, loop.policy_in(loop.phase_index)))
-            loop.run()
-    return loop
-
-
-def _finish(run: AnyRun, settings: FinetuneSettings, over: bool) -> str | None:
-    """Choose the final policy; write its film and the report. settings: as the command line gave them. over: nothing
-    was left to train. Returns the verdict."""
+def _finish(run: AnyRun, settings: FinetuneSettings) -> str | None:
+    """Choose the final policy; write its film and the report. settings: as the command line gave them. Returns the
+    verdict."""
     out, say, evaluations = run.out, run.display.say, run.evaluations
     best = None
     if run.whole.schedule.keep == BEST:
         best = evaluations.keep_best()
         write_atomic(out / POLICY, best.policy.read_bytes())
-    why_not: str | None = "the schedule was over already"
-    if not over:
+    why_not = None
+    if not (out / FILM).exists():  # else the run was over already
         why_not = evaluations.film_best(load_policy(out / POLICY)) if settings.video else "video=false"
     command = command_line("qwop-finetune", settings.words, without=("resume",))
     report = write_report(out, f"qwop-finetune: {out}", command, None if best is None else best.evaluation.stem)

@@ -163,7 +163,7 @@ def put(**values: Any) -> Callable[[Path], None]:
     ("change", "refused", "said"),
     [
         # Killed before it was written.
-        (lambda run: (run / "policy.safetensors").unlink(), False, "no film: the schedule was over already"),
+        (lambda run: (run / "policy.safetensors").unlink(), False, "no film: video=false"),
         (
             damage,
             True,

@@ -17,13 +17,18 @@ def filled(network: Actor, generator: torch.Generator) -> torch.Tensor:
     return weights_of(network)
 
 
-def test_statistics_that_scale_observations_are_not_averaged() -> None:
-    network = Actor(3, 2, (4,))
+def test_a_mean_so_far_leaves_the_network_and_statistics_are_not_averaged() -> None:
+    network, generator = Actor(3, 2, (4,)), torch.Generator().manual_seed(0)
     average = WeightAverage(network)
     for mean in (1.0, 3.0):
         network.scaler.take(np.full(3, mean), np.ones(3))
+        last = filled(network, generator)
         average.add()
+    so_far = weights_of(average.network)
+    assert torch.equal(weights_of(network), last)
     average.settle()
+    assert torch.equal(weights_of(network), so_far)
+    assert not torch.equal(so_far, last)
     np.testing.assert_array_equal(network.scaler.mean, 3.0)
 
 
