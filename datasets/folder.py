@@ -18,10 +18,6 @@ DESCRIPTION = "dataset.json"
 EPISODES, ASIDE = "episodes", "aside"
 """Subfolders: the episodes; what was set apart or belongs to a recording, with the reason in its name."""
 
-RECORDS = ("recording-", "samples-")
-"""Beginnings of the names in `aside` of what belongs to recordings: their settings, and the full numbers of imported
-ones."""
-
 EXPECTED = "expected the folder of a dataset, as written by qwop-record"
 
 EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})-([0-9a-f]{12})\.parquet", re.ASCII)

@@ -29,7 +29,7 @@ def run(settings: ReestimateSettings) -> None:
     use_one_thread()
     with new_folder(out, [dataset.folder]) as folder:
         episodes = reestimate(dataset, settings, console)
-        write_dataset(folder, dataset.info, episodes, len(episodes), console, [])
+        write_dataset(folder, dataset.info, episodes, len(episodes), console)
     measures = measure(
         np.concatenate([episode.behaviour_probabilities for episode in episodes]),
         np.concatenate([episode.actions for episode in episodes]),

@@ -66,7 +66,7 @@ def run(settings: CopySettings) -> None:
     with new_folder(out, [one.folder for one in datasets]) as folder:
         for name, (episodes, total) in parts.items():
             (folder / name).mkdir(exist_ok=True)
-            count += write_dataset(folder / name, info, episodes, total, console, datasets)
+            count += write_dataset(folder / name, info, episodes, total, console)
     if count < (total := sum(map(len, datasets))):
         console.print(f"left out: {total - count} of {total} episodes")
     for name in parts:

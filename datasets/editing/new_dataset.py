@@ -1,10 +1,8 @@
 """Atomic creation of a new dataset."""
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from filecmp import cmp
 from pathlib import Path
 
 from rich.console import Console
@@ -16,8 +14,6 @@ from ...common.folder_lock import whole_folder
 from ...common.progress import progress_bar
 from ...common.run_folder import clone_next
 from ..describe import describe
-from ..folder import ASIDE, RECORDS
-from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
 from ..writer import DatasetWriter
 
@@ -47,23 +43,14 @@ def require_outside(out: Path, sources: Sequence[Path]) -> None:
             raise BadInput(f"out={out}: is inside {source}, which stays as it is; give out= another place")
 
 
-def write_dataset(
-    folder: Path,
-    info: DatasetInfo,
-    episodes: Iterable[Episode],
-    total: int,
-    console: Console,
-    sources: Sequence[Dataset],
-) -> int:
-    """Write episodes as a dataset into an empty folder, with a progress bar; keep the sources' records of recordings.
-    Returns the number of episodes."""
+def write_dataset(folder: Path, info: DatasetInfo, episodes: Iterable[Episode], total: int, console: Console) -> int:
+    """Write episodes as a dataset into an empty folder, with a progress bar; returns their number. What lies aside in
+    other datasets stays there."""
     writer, count = DatasetWriter(folder, info, alone=True), 0
     with progress_bar("episodes", console) as progress:
         for episode in progress.track(episodes, total, description="writing"):
             writer.write(episode)
             count += 1
-    for source in sources:
-        _copy_recordings(source.folder / ASIDE, folder / ASIDE)
     return count
 
 
@@ -71,14 +58,3 @@ def finish(out: Path, console: Console) -> None:
     """Write the derived files of a finished dataset, and print its statistics."""
     console.print(describe(out).table(f"{out}"))
     console.print(clone_next(out))
-
-
-def _copy_recordings(old: Path, new: Path) -> None:
-    """Copy what belongs to recordings and is not there yet. A name that another file has gets a number."""
-    for path in sorted(old.iterdir()) if old.is_dir() else ():
-        if path.is_file() and path.name.startswith(RECORDS):
-            new.mkdir(exist_ok=True)
-            place, number = new / path.name, 1
-            while place.exists() and not cmp(path, place, shallow=False):
-                place, number = place.with_name(f"{path.stem}-{number + 1}{path.suffix}"), number + 1
-            shutil.copy2(path, place)

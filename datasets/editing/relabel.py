@@ -67,7 +67,7 @@ def run(settings: RelabelSettings) -> None:
                 yield relabelled(episode, info, settings.epsilon, same_decisions=settings.frames_per_step is None)
 
     with new_folder(out, [dataset.folder]) as folder:
-        write_dataset(folder, info, episodes(), len(dataset), console, [dataset])
+        write_dataset(folder, info, episodes(), len(dataset), console)
     finish(out, console)
 
 

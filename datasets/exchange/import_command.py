@@ -82,7 +82,7 @@ def run(settings: DatasetImportSettings) -> None:
     if not games.total:
         raise BadInput(f"{path}: has no episode; {EXPECTED}")
     with new_folder(out, [path]) as folder:
-        write_dataset(folder, games.info, games.episodes, games.total, console, [])
+        write_dataset(folder, games.info, games.episodes, games.total, console)
     for note in games.notes:
         console.print(note)
     finish(out, console)

@@ -51,20 +51,6 @@ def test_merging_puts_the_episodes_one_after_the_other_each_once(
     assert [one.player for one in episodes] == ["me"] * 5 + ["you"] * 2
 
 
-def test_merging_keeps_the_records_of_both_recordings_and_nothing_that_was_set_aside(
-    tmp_path: Path, make_games: Callable[..., Path]
-) -> None:
-    one, other = make_games(tmp_path / "one", (60,)), make_games(tmp_path / "other", (60,), 2)
-    for folder, report in ((one, "[1]"), (other, "[2]")):
-        (folder / "aside").mkdir()
-        (folder / "aside" / "recording-1.yaml").write_text(report)
-        (folder / "aside" / "samples-0.npz").write_text("the same")
-        (folder / "aside" / "episode-000009-0123456789ab-discarded.aside").write_text("an old game")
-    run(f"dataset={one}", f"others=[{other}]", f"out={tmp_path / 'both'}")
-    kept = {path.name: path.read_text() for path in (tmp_path / "both" / "aside").iterdir()}
-    assert kept == {"recording-1.yaml": "[1]", "recording-1-2.yaml": "[2]", "samples-0.npz": "the same"}
-
-
 def test_datasets_of_other_settings_are_not_merged(mine: Path, tmp_path: Path) -> None:
     relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'other'}", "reward=speed"]))
     with pytest.raises(BadInput, match="reward is shaped, not speed"):
