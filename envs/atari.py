@@ -50,11 +50,6 @@ class AtariTask(Settings):
     """Seconds of the console after which a game is truncated."""
 
     @property
-    def observation_space(self) -> "gymnasium.spaces.Box":
-        shape = (self.stack, self.size, self.size)
-        return gymnasium.spaces.Box(0, 255, shape, np.uint8)
-
-    @property
     def decisions_per_second(self) -> float:
         """Decisions a second on the console."""
         return FRAMES_A_SECOND / self.frameskip
@@ -117,15 +112,14 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
         self.task = own = AtariTask(**task)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": own.decisions_per_second}
-        self.observation_space = own.observation_space
         self._game = own.consoles(game, 1)
+        self.observation_space, self.action_space = self._game.single_observation_space, self._game.single_action_space
         self._screen, self._picture = None, np.zeros((210, 160, 3), np.uint8)
         if render_mode is not None:
             self._screen = own.consoles(
                 game, 1, stack_num=1, img_height=210, img_width=160, grayscale=False, maxpool=False
             )
         self._buttons = self._game.ale.get_action_set()
-        self.action_space = gymnasium.spaces.Discrete(len(self._buttons))
         self._decisions, self._is_seeded, self._is_closed = 0, False, False
 
     def reset(
@@ -186,11 +180,7 @@ class AtariVectorEnv(OwnVectorEnv):
     `get_state` and `set_state` continue games exactly, by playing them again from their seeds.
     """
 
-    metadata = {  # noqa: RUF012  (Gymnasium's form)
-        "render_modes": [],
-        "render_fps": 15,
-        "autoreset_mode": AutoresetMode.SAME_STEP,
-    }
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
 
     def __init__(
         self,
@@ -212,9 +202,8 @@ class AtariVectorEnv(OwnVectorEnv):
         self.task = own = AtariTask(**task)
         self._training, self._idle_limit = training, idle_limit
         self._games = own.consoles(game, num_envs)
-        actions = len(self._games.ale.get_action_set())
-        rate = own.decisions_per_second
-        self._declare(num_envs, None, AutoresetMode.SAME_STEP, rate, own.observation_space, actions)
+        observations, actions = self._games.single_observation_space, len(self._games.ale.get_action_set())
+        self._declare(num_envs, None, AutoresetMode.SAME_STEP, own.decisions_per_second, observations, actions)
         self._lives = np.zeros(num_envs, dtype=np.int64)
         self._idle, self._decisions = np.zeros((2, num_envs), dtype=np.int64)
         self._seeds = console_seed(np.random.SeedSequence().generate_state(num_envs).astype(np.int64))
