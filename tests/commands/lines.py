@@ -7,7 +7,6 @@ A line keeps only what differs from the file's `defaults`: the settings of the f
 
 import contextlib
 import json
-import os
 import re
 import subprocess
 import tempfile
@@ -144,16 +143,13 @@ def _whole(groups: dict[str, Any], defaults: dict[str, Any]) -> dict[str, dict[s
     return {name: {key: one for key, one in group.items() if one != "absent"} for name, group in whole.items()}
 
 
-def in_own_folder() -> contextlib.AbstractContextManager[Any]:
+@contextlib.contextmanager
+def in_own_folder() -> Iterator[None]:
     """Context manager: a working folder with the files that lines name."""
-    stack = contextlib.ExitStack()
-    folder = stack.enter_context(tempfile.TemporaryDirectory())
-    before = os.getcwd()
-    stack.callback(os.chdir, before)
-    os.chdir(folder)
-    for name, text in OWN_FILES.items():
-        Path(name).write_text(text)
-    return stack
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name, text in OWN_FILES.items():
+            Path(name).write_text(text)
+        yield
 
 
 def write_expected(settings_of_lines: dict[str, dict[str, dict[str, Any]] | None]) -> None:
