@@ -180,7 +180,7 @@ def preload() -> None:
 
     for program in COMMANDS.values():
         assert program.settings
-        importlib.import_module(str(program._run).partition(":")[0])
+        importlib.import_module(str(program.run_place).partition(":")[0])
     for verb in VERBS:
         main_of(verb)
     importlib.import_module("qwop.finetune.main")
