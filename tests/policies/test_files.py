@@ -178,7 +178,7 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"observation_shape": [70]}, "scaler.mean: float32 [71], expected float32 [70]"),
         ({"actions": 5}, "policy_head.bias: float32 [11], expected float32 [5]"),
         ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected float32 [11, 256]"),
-        ({"architecture": {"name": "transformer"}}, "transformer"),
+        ({"architecture": {"name": "transformer"}}, "architecture transformer, expected actor-critic or actor or "),
         ({"architecture": {"name": "q", "hidden": [8], "dueling": "yes", "layer_norm": True}}, "dueling yes: "),
         ({"architecture": {"name": "actor", "hidden": [8], "convolutions": "deep"}}, "convolutions deep: "),
         ({"architecture": {"name": "actor"}}, "hidden"),

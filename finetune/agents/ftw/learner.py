@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from ....envs.spec import Observations, ObservationSpec
-from ....policies.devices import WEIGHTS, Undisturbed
+from ....policies.devices import Undisturbed
 from ....policies.encoders import MLP, orthogonal_linear
 from ....policies.networks import SCALED_LIMIT
 from ....policies.q_networks import dueling
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from ...run import Run
 
 CELL = 4
-"""Height and width of a cell of pixel control, in pixels."""
-
-FEATURES = 32
-"""Channels before the last deconvolution of pixel control (UNREAL, Jaderberg et al. 2017)."""
+"""Height and width of a picture's cell, in pixels (UNREAL, Jaderberg et al. 2017)."""
 
 WINDOW = 3
 """Observations that a reward is predicted from."""
@@ -50,11 +47,22 @@ PREDICTIONS = 32
 """Reward predictions in an update, half of them of rewards and half of none."""
 
 
-class FeatureControl(nn.Module):
-    """Dueling Q values for changing each cell of the observation; in a vector, each feature is a cell."""
+class Control(nn.Module):
+    """Dueling Q values for changing each cell of the observation.
 
-    def __init__(self, latent: int, width: int, actions: int, cells: int, generator: torch.Generator) -> None:
+    In a vector each number is a cell. In pictures cells are 4 × 4 pixels in the middle of the newest frame: 20 × 20 of
+    84 × 84 pixels, as in UNREAL, whose deconvolution is a linear layer here.
+    """
+
+    def __init__(
+        self, observation: ObservationSpec, latent: int, width: int, actions: int, generator: torch.Generator
+    ) -> None:
         super().__init__()
+        self._observation, cells = observation, observation.size
+        if observation.is_image:
+            height, across = (observation.shape[axis] for axis in observation.axes[1:])
+            self.cells = (2 * ((height - CELL) // (2 * CELL)), 2 * ((across - CELL) // (2 * CELL)))
+            cells = self.cells[0] * self.cells[1]
         self.shape = (actions, cells)
         self.layers = MLP(latent, (width,), nn.ReLU, generator)
         self.value = orthogonal_linear(width, cells, 0.01, generator)
@@ -62,7 +70,15 @@ class FeatureControl(nn.Module):
 
     def rewards(self, observations: Tensor, scale: Callable[[Tensor], Tensor]) -> Tensor:
         """Pseudo-rewards [n, k, C] of raw observations in rows, [n, k + 1, size]; scale: the policy's scaler."""
-        return ftw.changes(scale(observations).clamp(-SCALED_LIMIT, SCALED_LIMIT))
+        if not self._observation.is_image:
+            return ftw.changes(scale(observations).clamp(-SCALED_LIMIT, SCALED_LIMIT))
+        frame, leading = self._observation.frame, observations.shape[:-1]
+        channels, height, width = frame.axes
+        newest = observations.reshape(*leading, self._observation.stack, -1)[..., -1, :]
+        order = 0, *(1 + axis for axis in (height, width, *channels))
+        pictures = scale(newest).reshape(-1, *frame.shape).permute(order)
+        colours = pictures.reshape(*leading, *pictures.shape[1:3], frame.channels)
+        return ftw.changes_of_cells(colours, CELL, self.cells)
 
     def forward(self, latents: Tensor) -> Tensor:
         """Q(s, ·), [..., A, C], of latents [..., latent]."""
@@ -71,53 +87,13 @@ class FeatureControl(nn.Module):
         return dueling(values.unsqueeze(-2), advantages)
 
 
-class PixelControl(nn.Module):
-    """Feature control for images: cells of 4 × 4 pixels in the middle of the newest frame, through a deconvolution.
-
-    84 × 84 pixels give 20 × 20 cells, as in UNREAL.
-    """
-
-    def __init__(self, observation: ObservationSpec, latent: int, actions: int, generator: torch.Generator) -> None:
-        super().__init__()
-        self._observation, self._actions = observation, actions
-        height, width = (observation.shape[axis] for axis in observation.axes[1:])
-        # Even, because the last deconvolution doubles the size; part of the margin is left out.
-        self.cells = (2 * ((height - CELL) // (2 * CELL)), 2 * ((width - CELL) // (2 * CELL)))
-        self._before = (self.cells[0] // 2 - 1, self.cells[1] // 2 - 1)
-        self.layers = MLP(latent, (FEATURES * self._before[0] * self._before[1],), nn.ReLU, generator)
-        self.deconvolution = nn.ConvTranspose2d(FEATURES, 1 + actions, 4, 2, dtype=WEIGHTS)
-        nn.init.orthogonal_(self.deconvolution.weight, 0.1, generator)
-        nn.init.zeros_(self.deconvolution.bias)  # type: ignore[arg-type]
-
-    def rewards(self, observations: Tensor, scale: Callable[[Tensor], Tensor]) -> Tensor:
-        frame, leading = self._observation.frame, observations.shape[:-1]
-        channels, height, width = frame.axes
-        newest = observations.reshape(*leading, self._observation.stack, -1)[..., -1, :]
-        pictures = (
-            scale(newest).reshape(-1, *frame.shape).permute(0, *(1 + axis for axis in (height, width, *channels)))
-        )
-        colours = pictures.reshape(*leading, *pictures.shape[1:3], frame.channels)
-        return ftw.changes_of_cells(colours, CELL, self.cells)
-
-    def forward(self, latents: Tensor) -> Tensor:
-        features = self.layers(latents).reshape(-1, FEATURES, *self._before)
-        maps = self.deconvolution(features).flatten(2).reshape(*latents.shape[:-1], 1 + self._actions, -1)
-        return dueling(maps[..., :1, :], maps[..., 1:, :])
-
-
 class AuxiliaryNetworks(nn.Module, metaclass=Undisturbed):
     """The networks of both tasks, untrained, for a policy's network. prediction: logits of a reward's class, [m, 3], of
     the features of the observations before it, side by side."""
 
-    control: FeatureControl | PixelControl
-
     def __init__(self, network: TwoTimescaleActorCritic, generator: torch.Generator) -> None:
         super().__init__()
-        observation, latent, actions = network.observation, network.latent, network.actions
-        if observation.is_image:
-            self.control = PixelControl(observation, latent, actions, generator)
-        else:
-            self.control = FeatureControl(latent, network.memory, actions, network.observation_size, generator)
+        self.control = Control(network.observation, network.latent, network.memory, network.actions, generator)
         layers = MLP(WINDOW * network.trunk.width, (network.memory,), nn.ReLU, generator)
         self.prediction = nn.Sequential(*layers, orthogonal_linear(network.memory, 3, 0.01, generator))
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.ftw.learner import CONTROL_GAMMA, FtwLearner, PixelControl, RewardStores
+from qwop.finetune.agents.ftw.learner import CONTROL_GAMMA, Control, FtwLearner, RewardStores
 from qwop.finetune.agents.ftw.settings import FtwSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.schedules.phase import PhaseValues
@@ -254,7 +254,7 @@ def generator() -> torch.Generator:
     [((84, 84), (20, 20)), ((4, 84, 84), (20, 20)), ((36, 36, 3), (8, 8)), ((2, 60, 84, 3), (14, 20))],
 )
 def test_pixel_control_has_as_many_cells_as_pseudo_rewards(shape: tuple[int, ...], cells: tuple[int, int]) -> None:
-    control = PixelControl(ObservationSpec(shape, "uint8"), 6, 3, generator())
+    control = Control(ObservationSpec(shape, "uint8"), 6, 8, 3, generator())
     assert control.cells == cells
     pictures = torch.zeros(2, 4, int(np.prod(shape)), dtype=torch.uint8)
     assert control.rewards(pictures, PixelScaler()).shape == (2, 3, cells[0] * cells[1])
@@ -262,21 +262,10 @@ def test_pixel_control_has_as_many_cells_as_pseudo_rewards(shape: tuple[int, ...
 
 
 def test_pixel_control_looks_at_the_newest_frame_and_at_a_cells_own_place() -> None:
-    control = PixelControl(ObservationSpec((2, 36, 36, 3), "uint8"), 6, 3, generator())
+    control = Control(ObservationSpec((2, 36, 36, 3), "uint8"), 6, 8, 3, generator())
     pictures = torch.zeros(1, 2, 2, 36, 36, 3, dtype=torch.uint8)
     pictures[:, 1, 0] = 255  # the older frame
     pictures[:, 1, 1, 2 + 4 * 3 : 2 + 4 * 4, 2 + 4 * 5 : 2 + 4 * 6] = 51  # row 3, column 5 of cells
     found = control.rewards(pictures.flatten(2), PixelScaler())[0, 0]
     assert found.nonzero().flatten().tolist() == [3 * 8 + 5]
     assert found.max().item() == pytest.approx(0.2)
-
-
-def test_q_values_are_dueling() -> None:
-    """The mean over the actions is the value alone, whatever the advantages are."""
-    latents = torch.randn(5, 6, generator=generator())
-    pixels = PixelControl(ObservationSpec((36, 36), "uint8"), 6, 3, generator())
-    before = pixels(latents)
-    with torch.no_grad():
-        pixels.deconvolution.weight[:, 1:].mul_(5.0)
-    assert not torch.allclose(pixels(latents), before)
-    torch.testing.assert_close(pixels(latents).mean(-2), before.mean(-2))
