@@ -46,6 +46,10 @@ def test_each_number_is_one_action_that_the_environment_takes(odd: Make, space: 
     assert len(set(names)) == len(forms)
 
 
+def test_an_action_may_be_given_by_truths_and_in_any_order_of_its_parts() -> None:
+    assert form_of({"b": [True, False], "a": np.int64(1)}) == form_of({"a": 1, "b": np.array([1, 0])})
+
+
 ONE = Box(-1, 1, (1,), np.float32)
 HALF = np.array([0.5], np.float32)
 
