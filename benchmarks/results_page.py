@@ -52,10 +52,11 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
                 for row in cells
             ]
         rows = [[row[place] for place in columns] for row in [names, *cells]]
-        yield f"{heading}:\n\n{markdown_table(rows[0], rows[1:])}\n"
+        title = heading.removeprefix("QWOP-v1: ").removesuffix(" games")
+        yield f"{title[0].upper()}{title[1:]}:\n\n{markdown_table(rows[0], rows[1:])}\n"
     runs = [run for row in results["rows"].values() for run in row]
     places = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for run in runs for one in run["origins"])
-    yield f"`qwop-compare rows=benchmarks/{name}.yaml`; commit, machine and day: {'; '.join(places)}.\n"
+    yield f"`qwop-compare rows=benchmarks/{name}.yaml`; {'; '.join(places)}.\n"
 
 
 if __name__ == "__main__":
