@@ -12,7 +12,7 @@ from qwop.datasets import Episode
 from qwop.datasets.control import PERSON, POLICY
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import save_policy
-from qwop.pretrain.reaction import reaction
+from qwop.pretrain.rows import reaction
 
 from ..fakes import untrained
 from .scripts import load_script
