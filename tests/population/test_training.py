@@ -168,7 +168,7 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
     champion, genes = load_policy("champion"), {"learning_rate": 1e-3, "entropy": 0.01}
     trainer = AgentTrainer(RACE, PpoAgents(), WORK)
     begun = trainer.begin(genes, 3, champion)
-    assert begun["scale"]["count"] == 0  # it stays
+    assert begun["statistics"]["count"] == 0  # the scaling stays
     policy = trainer.policy(genes, HAND_MADE, begun, {})
     names = list(RACE.capabilities.observation_names or ())
     own = torch.randn(5, len(names), generator=torch.Generator().manual_seed(0))
