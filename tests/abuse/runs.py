@@ -84,12 +84,17 @@ class Runs:
     # --- faults ---
 
     def _signalled(self, work: Work, run: Path, seconds: float, number: signal.Signals) -> End:
-        """A signal ends the command: with one line and its exit code, if it can say anything."""
+        """A signal ends the command: with one line and its exit code, if it can say anything.
+
+        One that comes as the program ends, after its work, ends it as any other program.
+        """
         child = Child(command(work.command(run.name)), self.folder)
         child.ended_within(seconds)
         child.send(number)
         end = child.wait()
-        if end.code not in (0, -signal.SIGKILL):
+        if end.code == -number != -signal.SIGKILL:
+            self._require_same(work, run)
+        elif end.code not in (0, -signal.SIGKILL):
             assert end.code == 128 + number, end
             assert end.lines == [f"{main_of(work.arguments[0]).program}: interrupted"], end
             assert not (work.resumes and "stopped after" in end.out) or "with resume=true" in end.out, end

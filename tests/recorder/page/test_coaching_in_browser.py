@@ -70,7 +70,7 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     page.press("r")
     page.wait_until(lambda: len(page.recorded()) >= 3, "written")
     page.require_quiet()
-    assert "branches" in page.stop()
+    page.stop()
     games = [*open_dataset(page.folder)][:3]  # the policy has begun another one
     first = games[0].origin.game
     assert first is not None
