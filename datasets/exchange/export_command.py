@@ -53,7 +53,7 @@ def run(settings: ExportSettings) -> None:
             raise BadInput(f"out={out}: is there already; give out= a new name")
         require_outside(out, [dataset.folder])
         converted = d3rlpy.to_d3rlpy(dataset, dataset.info)
-        with atomic_file(out) as partial, partial.open("xb") as file:
+        with atomic_file(out) as partial, partial.open("x+b") as file:  # HDF5 reads what it wrote
             converted.dump(file)
     console.print(f"not held by this format: {minari.LOST if settings.to == 'minari' else d3rlpy.LOST}")
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
