@@ -20,6 +20,9 @@ PAGE = HERE.parent / "docs/results.md"
 LEFT_OUT = ("interquartile mean", "probability of improvement")
 """Columns that the page of a comparison has, and this page has not."""
 
+MACHINE = "x86_64, Linux, 2 cores"
+"""That of all figures, which the page names once."""
+
 MARK = "<!-- below: python benchmarks/results_page.py -->\n"
 
 
@@ -41,7 +44,8 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
         columns = [place for place, name in enumerate(names) if name not in LEFT_OUT]
         if "milestones" in heading:  # the last one that a row reached with every seed
             reached = [row[0] for row in cells if row[2] == row[3]]
-            cells, columns = [row for row in cells if row[0] in reached[-1:] and row[2] != "0"], [0, 1, 2, 3, 4]
+            cells = [row for row in cells if row[0] in reached[-1:] and row[2] != "0"]
+            columns = [0, 1, 3, 4] if all(row[2] == row[3] for row in cells) else [0, 1, 2, 3, 4]
             if not cells:
                 continue
         elif {row[1] for row in cells} == {"1 of 1"}:  # one seed: the figure alone
@@ -55,7 +59,10 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
         title = heading.removeprefix("QWOP-v1: ").removesuffix(" games")
         yield f"{title[0].upper()}{title[1:]}:\n\n{markdown_table(rows[0], rows[1:])}\n"
     runs = [run for row in results["rows"].values() for run in row]
-    places = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for run in runs for one in run["origins"])
+    origins = [one for run in runs for one in run["origins"]]
+    if {one["machine"] for one in origins} != {MACHINE}:
+        raise ValueError(f"{name}: expected figures of {MACHINE} alone, as the page says")
+    places = dict.fromkeys(f"{one['commit']}, {one['day']}" for one in origins)
     yield f"`qwop-compare rows=benchmarks/{name}.yaml`; {'; '.join(places)}.\n"
 
 
