@@ -223,6 +223,8 @@ class OriginalPage:
             answer = self._driver.execute_cdp_cmd("Runtime.evaluate", words)
         except (WebDriverException, HTTPError, OSError) as error:
             raise PageGone(f"the browser does not answer any more ({first_line(error)})") from None
+        if answer is None:  # while its window closes
+            raise PageGone("the window was closed")
         if exception := answer.get("exceptionDetails"):
             description = exception.get("exception", {}).get("description") or exception["text"]
             raise BadInput(f"the page's game failed: {description.splitlines()[0]}")

@@ -33,7 +33,7 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
     assert until(lambda: list(folder.glob("episodes/episode-*")), 60), (tmp_path / "said").read_text()
     xdotool("key", "ctrl+w")
     try:
-        assert recording.wait(20) == 0
+        assert recording.wait(20) == 0, (tmp_path / "said").read_text()
     finally:
         recording.kill()
     (episode,) = open_dataset(folder)

@@ -211,9 +211,13 @@ def group_members(group: int) -> list[str]:
     return members
 
 
-def test_a_closed_browser_is_said(chromium: None, fake: Path) -> None:
+def test_a_closed_browser_is_said(chromium: None, fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with OriginalPage(PageSettings(folder=str(fake))) as page:
         page.new_game()
+        with monkeypatch.context() as closing:
+            closing.setattr(page._driver, "execute_cdp_cmd", lambda *words: None)  # as Chromium answers meanwhile
+            with pytest.raises(PageGone, match="the window was closed"):
+                page.play([1])
         page._driver.quit()
         with pytest.raises(PageGone, match="does not answer any more"):
             page.play([1])
