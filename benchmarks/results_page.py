@@ -21,7 +21,7 @@ LEFT_OUT = ("interquartile mean", "probability of improvement")
 """Columns that the page of a comparison has, and this page has not."""
 
 MACHINE = "x86_64, Linux, 2 cores"
-"""That of all figures, which the page names once."""
+"""The machine of all figures, which the page names once."""
 
 MARK = "<!-- below: python benchmarks/results_page.py -->\n"
 

@@ -239,17 +239,21 @@ def put(cls: type[BaseModel], node: dict[str, Any], name: str, text: str, *, new
     return value
 
 
+_NARROW = re.compile(r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<name>[{,]\s*[\w.-]+):(?=\S)""")
+"""Hydra's {a:1}, which is YAML's {a: 1}, outside of quotes."""
+
+
 def value_of(text: str, setting: Setting | None) -> Any:
     """The value that a person typed: of a text its characters, else a number, a constant, or in brackets YAML."""
     kind: Any = None if setting is None else setting.kind
     items, in_brackets = get_args(kind), text[:1] in ("[", "{")
-    if text[:1] == "{":
-        text = re.sub(r"([{,]\s*[\w.-]+):(?=\S)", r"\1: ", text)  # Hydra's {a:1} is YAML's {a: 1}
     has_texts = (get_origin(kind) is Mapping and items[1] is not Any) or (
         get_origin(kind) is tuple and "str" in str(items[0])
     )
     if kind is str or (get_origin(kind) is Literal and isinstance(items[0], str)) or (has_texts and not in_brackets):
         return None if text == "null" else unquoted(text)
+    if text[:1] == "{":
+        text = _NARROW.sub(lambda match: match["quoted"] or f"{match['name']}: ", text)
     if has_texts:
         return _texts(text)
     if in_brackets or text[:1] in ("'", '"'):

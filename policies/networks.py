@@ -40,7 +40,7 @@ KINDS: Mapping[str, Any] = {
     "layer_norm": bool,
     "convolutions": Convolutions,
 }
-"""What a file may describe, by name."""
+"""Networks that a file may describe, by name."""
 
 
 class Described:

@@ -34,7 +34,7 @@ ADVICE = (
     "your terminal under System Settings > Privacy & Security > Input Monitoring and Accessibility and restart it; "
     f"{ALTERNATIVE}"
 )
-"""What to do if no key is heard."""
+"""Advice where no key is heard."""
 
 
 def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:

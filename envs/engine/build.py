@@ -43,7 +43,7 @@ ENVIRONMENT = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT
 """numba reads these when it is imported: its code does not depend on the machine that builds."""
 
 _MODULES = (decisions, game, features, rewards, raster, learning)
-"""Where the functions of `interface.KERNELS` are."""
+"""Place of the functions of `interface.KERNELS`."""
 
 _SIZES = {"f8": "double", "f4": "float", "i8": "i64", "i4": "i32", "u1": "i8", "b1": "i8"}
 

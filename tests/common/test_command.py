@@ -142,8 +142,8 @@ def test_the_configuration_can_be_printed_without_running(run_command: Callable[
 
 TYPED = [
     "O'Brien", "me (left hand)", "José", "données/josé", "#1", "a,b", "1e3", "2026_11_25", "1.50", "+5", "true", "~me",
-    "a=b", "[left]", "[", "{a: 1}", "}", "a b", "say: hi", "5 # five", '"', "\\", "a\\", "C:\\new", "null?", "*",
-    "a*?[0-9].npz", "--help", "=", "1:30", "${", "${a b}", "ﬁ 狗 🐕",
+    "a=b", "[left]", "[", "{a: 1}", "{a:1}", "}", "a b", "say: hi", "5 # five", '"', "\\", "a\\", "C:\\new", "null?",
+    "*", "a*?[0-9].npz", "--help", "=", "1:30", "${", "${a b}", "ﬁ 狗 🐕",
 ]  # fmt: skip
 
 

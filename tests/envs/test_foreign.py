@@ -100,6 +100,7 @@ PARTS = Dict({"speed": ROW, "place": Discrete(2)})
          r"observation\['speed'\]\[2\] is masked"),
         ({"pay": np.ma.masked}, "its reward is .*, expected a finite number"),
         ({"end": lambda over: None}, "its terminated is null, expected true or false"),
+        ({"end": lambda over: 2}, "its terminated is 2, expected true or false"),
         ({"end": lambda over: "False"}, "its terminated is False, expected true or false"),
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
@@ -110,7 +111,7 @@ PARTS = Dict({"speed": ROW, "place": Discrete(2)})
         ({"observations": Dict({"n": PAIR}), "see": {}}, r"its reset failed \(KeyError: 'n'"),
         ({"see": raising(SystemExit("no display"), 0)}, r"its reset failed \(SystemExit: no display"),
     ],
-    ids=range(31),
+    ids=range(32),
 )  # fmt: skip
 def test_what_cannot_be_used_is_named_where_it_arises(odd: Make, settings: dict[str, Any], complaint: str) -> None:
     spec = odd(**settings)

@@ -54,6 +54,30 @@ def test_help_and_a_wrong_setting_import_nothing_heavy(tmp_path: Path) -> None:
     assert [program for program in SCRIPTS if program not in process.stdout] == []
 
 
+@pytest.mark.parametrize(
+    ("line", "within"),
+    [
+        ("qwop-finetune schedule=live-only", ("checkpoints", "phases", "tensorboard")),
+        ("qwop-pretrain", ("tensorboard",)),
+        ("qwop-population", ("checkpoints", "agents")),
+        ("qwop-search policy=champion", ("games",)),
+        ("qwop-compare with=nothing", ("made",)),
+    ],
+)
+def test_a_command_does_not_follow_a_link_in_its_folder(
+    line: str, within: tuple[str, ...], tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    program, *words = line.split()
+    (tmp_path / "mine").mkdir()
+    for name in within:
+        out = tmp_path / f"with-{name}"
+        out.mkdir()
+        (out / name).symlink_to(tmp_path / "mine")
+        result = run_command(COMMANDS[program], *words, f"out={out}")
+        assert (result.code, f"{out / name}: a link" in result.err) == (2, True), result.err
+    assert not [*(tmp_path / "mine").iterdir()]
+
+
 def test_the_verbs_of_datasets_need_no_pytorch(tmp_path: Path) -> None:
     lines = [["verify", "--help"], *([verb, "no_such_setting=1"] for verb in VERBS)]
     process = ask([["qwop-dataset", *line] for line in lines], ("torch",), tmp_path)
