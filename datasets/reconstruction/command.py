@@ -55,7 +55,7 @@ def run(settings: ReconstructSettings) -> None:
                 "import the recording again"
             )
     names = ("frames_per_step", "reward", "observation", "observation_lag")
-    writer = DatasetWriter(out, qwop_info(**{name: getattr(settings, name) for name in names}), alone=True)
+    writer = DatasetWriter(out, qwop_info(**{name: getattr(settings, name) for name in names}))
     there = {episode.label: episode for episode in open_dataset(out)} if next_number(out) else {}
     results: list[ReconstructedGame] = []
     try:
