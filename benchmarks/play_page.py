@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from browser import open_browser
-from qwop.play.server import page_server
+from qwop.play.server import LocalServer
 from qwop.play.site import files
 from selenium.webdriver.common.action_chains import ActionChains
 
@@ -79,7 +79,7 @@ def measure(name: str, address: str) -> None:
 
 
 def main() -> None:
-    server = page_server(files(), 0)
+    server = LocalServer(files().get, 0)
     server.start()
     for name in SCREENS:
         measure(name, server.address)

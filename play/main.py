@@ -35,7 +35,7 @@ class PlaySettings(Settings):
 
 def run(settings: PlaySettings) -> None:
     """Write the page, if asked for, and serve it until Ctrl-C."""
-    from .server import page_server
+    from .server import LocalServer
     from .site import FOLDERS, OWN, files, write_site  # with the game's engine, which --help does without
 
     console = plain_console()
@@ -50,7 +50,7 @@ def run(settings: PlaySettings) -> None:
     if not settings.serve:
         console.print(f"next: {shlex.join(['python3', '-m', 'http.server', '--directory', str(settings.out)])}")
         return
-    server = page_server(site, settings.port)
+    server = LocalServer(site.get, settings.port)
     console.print(f"play at {server.address}, Ctrl-C here when you are done")
     if (line := forwarding(server.address)) is not None:
         console.print(line)

@@ -6,7 +6,7 @@ import re
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from mimetypes import MimeTypes
 from typing import Any
@@ -61,7 +61,7 @@ class LocalServer:
     """
 
     def __init__(
-        self, answer: Callable[[str], bytes | None], port: int, usual: int, *,
+        self, answer: Callable[[str], bytes | None], port: int, usual: int = USUAL_PORT, *,
         session: Callable[[ServerConnection], None] | None = None, private: bool = False, setting: str = "port",
     ) -> None:  # fmt: skip
         self._answer, self._session = answer, session
@@ -128,11 +128,6 @@ class LocalServer:
             if isinstance(error, BadInput):  # the page shows only that the connection is lost
                 plain_console().print(str(error))
             connection.close(1008, str(error).encode()[:_LONGEST_REASON].decode(errors="ignore"))
-
-
-def page_server(files: Mapping[str, bytes], port: int) -> LocalServer:
-    """A server of these files, by their paths."""
-    return LocalServer(files.get, port, USUAL_PORT)
 
 
 class _Connection(ServerConnection):

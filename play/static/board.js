@@ -31,7 +31,7 @@ export class Board {
     const name = file.replace(/\.txt$/, "");
     try {
       const run = openKeys(this.module, text, name);
-      if (!run.sha256) throw new Refused("no line “# sha256: …” of its states; open it on this page and save it");
+      if (!run.proof) throw new Refused("no line “# sha256: …” of its states; open it on this page and save it");
       if (!KINDS.includes(run.kind)) throw new Refused(`its class is ${String(run.kind).slice(0, 40)}, expected one of ${KINDS.join(", ")}`);
       return { board: true, ...run };
     } catch (error) {

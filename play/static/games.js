@@ -32,7 +32,6 @@ export class Games {
     this.refresh();
   }
 
-  // The storage decides: another page of this browser may have added games and discarded others.
   refresh() {
     const known = (kept) => this.list.find(({ number, packed }) => number === kept?.number && packed === kept.packed);
     this.unread = []; // of another version of the page, or of another page: left as it is
@@ -58,12 +57,8 @@ export class Games {
     const game = { ...result, name: this.name, day: today(), rows };
     game.packed = pack(this.module, game);
     forget(RUNNING + page);
-    this.refresh();
-    const number = Math.max(0, ...this.list.map((other) => other.number)) + 1;
-    this.list = [...this.list, { ...game, number }];
-    while (this.list.length > MOST) this.list.splice(this.list.findIndex((one) => one !== this.best), 1);
-    this.save();
-    return this.list.at(-1);
+    this.change((list) => [...list, Object.assign(game, { number: Math.max(0, ...list.map(({ number }) => number)) + 1 })]);
+    return game;
   }
 
   // The line about a game that has just ended.
@@ -74,20 +69,18 @@ export class Games {
 
   // Takes a game out of the list; returns false if that cannot be done now.
   remove(game) {
-    this.refresh();
-    this.list = this.list.filter((other) => other !== game);
-    this.save();
+    this.change((list) => list.filter((other) => other !== game));
     return true;
   }
 
   // Puts a removed game back into its place.
-  restore(game) {
-    this.refresh();
-    this.list = [...this.list, game].sort((one, two) => one.number - two.number);
-    this.save();
-  }
+  restore(game) { this.change((list) => [...list, game].sort((one, two) => one.number - two.number)); }
 
-  save() {
+  // Changes the list as the browser keeps it now: another page may have added games and discarded others.
+  change(changed) {
+    this.refresh();
+    this.list = changed(this.list);
+    while (this.list.length > MOST) this.list.splice(this.list.findIndex((one) => one !== this.best), 1);
     const games = this.list.map(({ number, packed, outcome, metres, seconds }) => ({ number, packed, outcome, metres, seconds }));
     this.kept = write(GAMES, [...this.unread, ...games]);
   }

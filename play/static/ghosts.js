@@ -1,7 +1,7 @@
 // The runners beside you. A ghost's clock starts with your first key.
 
 import { Game, POSE, ROW } from "./engine.js";
-import { Player } from "./policy.js";
+import { ACTION_KEYS } from "./policy.js";
 import { interpolate, rowAt } from "./rows.js";
 
 const SLOWEST = 0.4; // metres a second: the pacer of a beginner
@@ -38,19 +38,25 @@ export class Live {
   }
 
   begin() {
-    this.game.load();
-    this.player = new Player(this.policy, this.game);
-    this.kept = [this.game.row()];
-    this.running = false;
+    const { game, policy } = this;
+    game.load();
+    const late = policy.lag ? game.observeStart(policy.kind).slice() : null; // what was to be seen a frame ago
+    Object.assign(this, { late, keys: 0, left: 0, running: false, kept: [game.row()] });
   }
 
   // A frame of yours, in which you held these keys.
   step(keys) {
+    const { game, policy, late } = this;
+    if (game.ended) return;
     this.running ||= keys !== 0;
-    if (this.game.ended) return;
-    if (this.running) this.player.step();
-    else this.player.wait();
-    this.kept.push(this.game.row());
+    if (this.running && this.left === 0) {
+      this.keys = ACTION_KEYS[policy.decide(late ?? game.observe(policy.kind))];
+      this.left = policy.framesPerStep;
+    }
+    if (this.running) this.left -= 1;
+    late?.set(game.observe(policy.kind));
+    game.step(this.keys);
+    this.kept.push(game.row());
   }
 
   at(frame) {

@@ -40,15 +40,15 @@ export function readKeys(text) {
   return keysOf(runs);
 }
 
-// The game of a file of keys: checked against its SHA-256, if the file has one.
+// The game of a file of keys: checked against its SHA-256, if the file has one. proof: true if it has.
 export function openKeys(module, text, name) {
   const keys = readKeys(text);
   const claims = Object.fromEntries([...text.matchAll(CLAIM)].map(([, what, value]) => [what, value]));
   const kind = claims.class;
-  if (claims.sha256 === undefined) return { ...play(module, keys), name, kind };
+  if (claims.sha256 === undefined) return { ...play(module, keys), name, kind, proof: false };
   const [day, tempo] = [parseInt(claims.day, 10), parseInt(claims.pace, 10) / 100];
   return {
-    ...proved(module, keys, claims.sha256), kind, name: cut(claims.player ?? "", LONGEST_NAME).trim() || name,
+    ...proved(module, keys, claims.sha256), proof: true, kind, name: cut(claims.player ?? "", LONGEST_NAME).trim() || name,
     day: day > 0 && day < 1e9 ? day : 0, tempo: TEMPOS.includes(tempo) ? tempo : 1,
   };
 }

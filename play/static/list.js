@@ -12,17 +12,20 @@ export const dayOf = (time) => Math.max(Math.floor(time / DAY - new Date(time).g
 export const today = () => dayOf(Date.now());
 export const dateOf = (day) => (day ? new Date(day * DAY).toLocaleDateString(undefined, { timeZone: "UTC" }) : "");
 
+// A row of cells; one without actions has two, the second of which is wide.
+function rowOf(label, about, ...more) {
+  const tr = document.createElement("tr");
+  tr.append(element("td", label), element("td", about, { colSpan: more.length ? 1 : 3 }), ...more);
+  return tr;
+}
+
 export class List {
   // actions: watch, race, link, file and discard, each of an entry; those that are there have buttons.
   constructor(actions) {
     this.actions = actions;
-    this.from = null; // what had the focus before
     this.best = this.chosen = null; // entries that are marked
     $("close").addEventListener("click", () => this.toggle(false));
-    $("drawer").addEventListener("close", () => {
-      document.body.append($("toast"));
-      this.from?.focus?.();
-    });
+    $("drawer").addEventListener("close", () => document.body.append($("toast")));
     $("drawer").addEventListener("click", ({ target, clientX }) => { // beside the drawer
       if (target === $("drawer") && clientX < $("drawer").getBoundingClientRect().left) this.toggle(false);
     });
@@ -32,14 +35,9 @@ export class List {
 
   toggle(open) {
     if (open === this.open) return;
-    if (open) {
-      this.from = document.activeElement;
-      $("drawer").append($("toast")); // everything outside is out of reach
-      $("drawer").showModal();
-      $("close").focus();
-    } else {
-      $("drawer").close();
-    }
+    if (!open) return $("drawer").close();
+    $("drawer").append($("toast")); // everything outside is out of reach
+    return $("drawer").showModal();
   }
 
   // own: your games; guests, builtin, board: other entries; best: your best game; chosen: the ghost's entry.
@@ -48,57 +46,47 @@ export class List {
     $("others").hidden = guests.length === 0;
     $("export").hidden = own.length === 0;
     Object.assign(this, { best, chosen });
-    this.fill("own", [...own].reverse());
-    this.fill("guests", guests);
-    this.fill("builtin", builtin);
+    for (const [id, entries] of Object.entries({ own: [...own].reverse(), guests, builtin })) {
+      $(id).replaceChildren(...entries.map((entry) => this.row(entry, entry.name)));
+    }
     this.showBoard(board);
   }
 
   // The board alone, while its runs are played one after the other. The best human's record is a line of it.
   showBoard(board) {
-    const rows = board.map((run, index) => this.row(Object.assign(run, { place: index + 1 })));
+    const rows = board.map((run, place) => this.row(run, `${place + 1}. ${run.name}`));
     const behind = board.findIndex((run) => run.refused || better(HUMAN, run));
-    rows.splice(behind < 0 ? rows.length : behind, 0, this.line("–", `${HUMAN.name}: ${figures(HUMAN)}, ${HUMAN.kind}`));
+    rows.splice(behind < 0 ? rows.length : behind, 0, rowOf("–", `${HUMAN.name}: ${figures(HUMAN)}, ${HUMAN.kind}`));
     $("board").replaceChildren(...rows);
   }
 
-  // A row without actions.
-  line(label, said) {
-    const tr = document.createElement("tr");
-    tr.append(element("td", label), element("td", said, { colSpan: 3 }));
-    return tr;
-  }
-
-  fill(id, entries) {
-    $(id).replaceChildren(...entries.map((entry) => this.row(entry)));
-  }
-
-  label({ place, name }) { return place ? `${place}. ${name}` : name; }
-
-  row(entry) {
-    if (entry.refused) return this.line(entry.name, `refused: ${entry.refused}`);
-    const [best, chosen] = [entry === this.best, entry === this.chosen];
-    const tr = document.createElement("tr");
-    tr.classList.toggle("best", best);
-    tr.classList.toggle("chosen", chosen);
-    const own = entry.number !== undefined || entry.collection === "own";
-    const recorded = entry.number !== undefined;
+  row(entry, label) {
+    const { name, refused, number, board, about, keys, problem } = entry;
+    if (refused) return rowOf(name, `refused: ${refused}`);
+    const recorded = number !== undefined;
+    const own = recorded || entry.collection === "own";
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
-    const ended = entry.board ? entry.kind : entry.outcome;
-    const problem = entry.problem ? `; not in the dataset: ${entry.problem}` : "";
-    const said = entry.about ?? `${figures(entry)}, ${ended}${pace}${problem}`;
-    tr.append(element("td", own ? `${entry.number ?? (problem ? "–" : "…")}` : this.label(entry)), element("td", said));
-    if (own || entry.board) tr.append(element("td", dateOf(entry.day)));
+    const unsaved = problem ? `; not in the dataset: ${problem}` : "";
     const actions = element("td", "", { className: "actions" });
+    const add = (text, title, action) => {
+      const ariaLabel = `${text} ${recorded ? `game ${number}` : name}`;
+      if (action) actions.append(button(text, () => action(entry), { title, ariaLabel }));
+    };
     const { watch, race, link, file, discard } = this.actions;
-    const label = recorded ? `game ${entry.number}` : entry.name;
-    const add = (text, title, action) => action && actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
+    const chosen = entry === this.chosen;
     add("watch", "Play it back", watch);
     add(chosen ? "don’t race" : "race", chosen ? "Run without it" : "Run beside it", race);
-    if (entry.keys || own) add("link", "Copy a link that holds the whole game", link);
-    if (entry.keys || own) add("file", "Save its keys as a file", file);
+    if (keys || own) add("link", "Copy a link that holds the whole game", link);
+    if (keys || own) add("file", "Save its keys as a file", file);
     if (recorded) add("discard", "Remove this game", discard);
-    tr.append(actions);
+    const tr = rowOf(
+      own ? `${number ?? (problem ? "–" : "…")}` : label,
+      about ?? `${figures(entry)}, ${board ? entry.kind : entry.outcome}${pace}${unsaved}`,
+      ...(own || board ? [element("td", dateOf(entry.day))] : []),
+      actions,
+    );
+    tr.classList.toggle("best", entry === this.best);
+    tr.classList.toggle("chosen", chosen);
     return tr;
   }
 }

@@ -32,7 +32,7 @@ const keyboard = new Keyboard(window);
 const sound = new Sound();
 const board = new Board(module);
 const recorder = document.querySelector("meta[name=recorder]") && await import("./recorder.js"); // of qwop-record
-const games = recorder ? await recorder.open(module, view, () => race.refresh(Boolean(race.over))) : new Games(module);
+const games = recorder ? await recorder.open(module, view, () => race.refresh()) : new Games(module);
 const opponents = new Opponents(module, games, () => { opponents.show(); showList(); race.changed(); });
 const sharing = new Sharing(module, view, (entry) => opponents.add(entry));
 const race = new Race(module, {
@@ -79,9 +79,9 @@ function watch(entry) {
 
 function leaveReplay() {
   replay.close();
-  race.drawn = false;
-  if (race.over) race.showOver();
-  else race.ready();
+  if (!race.over) return race.ready();
+  view.state("over");
+  return race.refresh();
 }
 
 // The game in the page's address, as a replay; false without one.
@@ -110,7 +110,7 @@ bind(keyboard, {
     if (list.open) board.load(() => list.showBoard(board.runs));
   },
   sound: () => document.querySelector("[data-do=sound]").setAttribute("aria-pressed", String(sound.toggle())),
-  discard: () => { if (!race.over.discarded) race.discard(race.over.game); },
+  discard: () => { if (!race.over.game.discarded) race.discard(race.over.game); },
   film: (event) => replay.film.onKey(event),
   open: (files) => sharing.open(files),
   ...games.coach?.actions(race),
@@ -137,7 +137,6 @@ document.addEventListener("visibilitychange", () => { if (document.hidden) race.
 window.addEventListener("pagehide", () => { if (race.run?.played && !race.run.over) games.close(race.run); });
 window.addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); }); // its game was left
 window.addEventListener("hashchange", openLink);
-window.addEventListener("resize", () => { race.drawn = false; });
 
 race.ready();
 view.draw(race.startRow, null);

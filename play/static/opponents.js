@@ -24,7 +24,7 @@ export class Opponents {
   }
 
   rows(entry) {
-    entry.rows ??= play(this.module, entry.keys).rows;
+    if (!entry.rows) ({ rows: entry.rows, sha256: entry.sha256 } = play(this.module, entry.keys));
     return entry.rows;
   }
 
@@ -63,21 +63,16 @@ export class Opponents {
 
   // Fills the card's menu.
   show() {
-    const { builtin, guests, choice, games } = this;
-    const select = $("ghost-choice");
-    const named = [["pacer", "Pacer (your pace)"], ...(games.best ? [["best", `Your best, ${figures(games.best)}`]] : [])];
-    const entries = [...builtin, ...guests];
-    if (typeof choice !== "string" && !entries.includes(choice)) entries.push(choice);
+    const { builtin, guests, choice, games: { best } } = this;
     const text = (entry) => (entry.policy ? `${entry.name}, live` : `${titleOf(entry)}, ${figures(entry)}`);
-    select.replaceChildren(
-      ...named.map(([value, said]) => new Option(said, value)),
-      ...entries.map((entry, index) => new Option(text(entry), `entry ${index}`)),
-      new Option("Nobody", "none"),
-    );
-    select.value = typeof choice === "string" ? choice : `entry ${entries.indexOf(choice)}`;
-    select.onchange = () => {
-      const index = /^entry (\d+)$/.exec(select.value)?.[1];
-      this.choose(index === undefined ? select.value : entries[index]);
-    };
+    const entries = new Set([...builtin, ...guests, ...(typeof choice === "string" ? [] : [choice])]);
+    const all = [
+      ["pacer", "Pacer (your pace)"],
+      ...(best ? [["best", `Your best, ${figures(best)}`]] : []),
+      ...Array.from(entries, (entry) => [entry, text(entry)]),
+      ["none", "Nobody"],
+    ];
+    $("ghost-choice").replaceChildren(...all.map(([one, shown]) => new Option(shown, "", false, one === choice)));
+    $("ghost-choice").onchange = ({ target }) => this.choose(all[target.selectedIndex][0]);
   }
 }

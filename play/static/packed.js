@@ -34,7 +34,7 @@ export const areKeys = (keys) => (
 export const keysOf = (runs) => runs.flatMap(([frames, pressed]) => new Array(frames).fill(pressed));
 
 // game: { keys, name, day, tempo, sha256 }; day: since 1970. Plays it for the digest if there is none.
-export function pack(module, { keys, name, day, tempo = 1, sha256 = prove(module, keys) }) {
+export function pack(module, { keys, name, day, tempo = 1, sha256 = play(module, keys).sha256 }) {
   const codes = runsOf(keys).flatMap(([frames, pressed]) => Array.from(
     { length: Math.ceil(frames / 16) },
     (_, part) => 16 * pressed + Math.min(frames - 16 * part, 16) - 1,
@@ -45,20 +45,12 @@ export function pack(module, { keys, name, day, tempo = 1, sha256 = prove(module
   ].join(".");
 }
 
-// Plays keys; returns the digest of all states.
-export function prove(module, keys) {
-  const digest = new Sha256();
-  play(module, keys, digest);
-  return digest.hex();
-}
-
 // Plays keys whose states have this digest, as it is said; Refused if they have not.
 export function proved(module, keys, sha256) {
-  const digest = new Sha256();
-  const game = play(module, keys, digest);
+  const game = play(module, keys);
   if (game.keys.length < keys.length) throw new Refused(`the game ends at frame ${game.keys.length}, before its keys do`);
-  if (digest.hex() !== sha256) throw new Refused("the game does not play as it says: its states have another SHA-256");
-  return { ...game, sha256 };
+  if (game.sha256 !== sha256) throw new Refused("the game does not play as it says: its states have another SHA-256");
+  return game;
 }
 
 // The claims of a packed game, and its keys; Refused for anything else.
@@ -76,19 +68,19 @@ export function verify(module, text) {
   return { ...claims, ...proved(module, claims.keys, claims.sha256) };
 }
 
-// Plays keys until they or the game end: { keys, outcome, metres, seconds, rows }. digest: takes all states, if given.
-export function play(module, keys, digest = null) {
+// Plays keys until they or the game end: { keys, outcome, metres, seconds, rows, sha256 }, the digest of all states.
+export function play(module, keys) {
   const game = new Game(module);
+  const digest = new Sha256().update(stateBytes(game));
   const rows = [game.row()];
-  digest?.update(stateBytes(game));
   for (const pressed of keys) {
     if (game.ended) break;
     game.step(pressed);
     rows.push(game.row());
-    digest?.update(stateBytes(game));
+    digest.update(stateBytes(game));
   }
   const outcome = game.ended ? game.outcome : "stopped";
-  return { keys: game.keys, outcome, metres: game.metres, seconds: game.seconds, rows: flat(rows) };
+  return { keys: game.keys, outcome, metres: game.metres, seconds: game.seconds, rows: flat(rows), sha256: digest.hex() };
 }
 
 const bytesOf = (text) => new TextEncoder().encode(text);

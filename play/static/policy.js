@@ -5,7 +5,6 @@ import { shown } from "./texts.js";
 
 export const ACTION_KEYS = [3, 5, 9, 1, 6, 10, 2, 12, 4, 8, 0]; // qw qo qp q wo wp w op o p none
 const LIMIT = 8; // of scaled observations, in standard deviations, before tanh layers
-const LARGEST_HEADER = 4 * 2 ** 20;
 const LONGEST_STEP = 3600; // frames of a decision
 
 const { fround } = Math;
@@ -13,41 +12,34 @@ const relu = (x) => (x > 0 ? x : 0);
 
 export class Refused extends Error {}
 
-const refuse = (why) => { throw new Refused(why); };
+// Refuses a file unless a fact holds.
+function demand(fact, why) {
+  if (!fact) throw new Refused(why);
+}
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const isSize = (value) => Number.isSafeInteger(value) && value > 0;
 
 // The description in a policy's file, and its tensors { shape, values }; refuses anything else.
 function readPolicy(buffer) {
-  const notOne = "not a policy file (.safetensors) of this project";
-  if (buffer.byteLength < 8) refuse(notOne);
-  const length = Number(new DataView(buffer).getBigUint64(0, true));
-  if (length > Math.min(LARGEST_HEADER, buffer.byteLength - 8)) refuse(notOne);
-  let header;
-  let description;
+  let [length, header, description] = [0, {}, null];
   try {
+    length = Number(new DataView(buffer).getBigUint64(0, true));
     header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
     description = JSON.parse(header.__metadata__.policy);
-  } catch {
-    refuse(notOne);
-  }
-  if (!isObject(description)) refuse(notOne);
+    delete header.__metadata__;
+  } catch { /* no description */ }
+  demand(description?.environment, "not a policy file (.safetensors) of this project");
   const tensors = new Map();
   let left = buffer.byteLength - 8 - length; // bytes: tensors that overlap would take more memory than the file
   for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
-    const { dtype, shape, data_offsets: place } = entry ?? {};
-    const whole = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size) && size >= 0) && Array.isArray(place)
-      && place.length === 2 && place.every((offset) => Number.isSafeInteger(offset) && offset >= 0);
-    const [from, to] = whole ? place : [];
-    if (dtype !== "F32" || !whole || to - from !== 4 * shape.reduce((a, b) => a * b, 1)) refuse(`its tensor ${shown(name)} is damaged`);
-    if (8 + length + to > buffer.byteLength) refuse("the file ends too early");
-    left -= to - from;
-    if (left < 0) refuse(`its tensor ${shown(name)} overlaps others`);
-    const values = new Float32Array(buffer.slice(8 + length + from, 8 + length + to));
-    if (!values.every(Number.isFinite)) refuse(`its tensor ${shown(name)} is not finite`);
-    tensors.set(name, { shape, values });
+    try {
+      const { dtype, shape, data_offsets: [from, to] } = entry;
+      const values = new Float32Array(buffer.slice(8 + length + from, 8 + length + to));
+      left -= values.byteLength;
+      const whole = dtype === "F32" && from >= 0 && values.length === shape.reduce((a, b) => a * b, 1) && left >= 0;
+      if (whole && values.every(Number.isFinite)) tensors.set(name, { shape, values });
+    } catch { /* of another form */ }
+    demand(tensors.has(name), `its tensor ${shown(name)} is damaged`);
   }
   return { description, tensors };
 }
@@ -91,7 +83,7 @@ class Tensors {
   get(name, ...shape) {
     const tensor = this.tensors.get(name);
     const fits = tensor?.shape.length === shape.length && shape.every((size, axis) => size === tensor.shape[axis]);
-    if (!fits || !shape.every(isSize)) refuse(`its tensor ${name} does not fit its architecture`);
+    demand(fits && shape.every(isSize), `its tensor ${name} does not fit its architecture`);
     return tensor;
   }
 
@@ -170,30 +162,23 @@ export class Policy {
   // buffer: the bytes of its file. Throws Refused, with one line, for what cannot be played here.
   constructor(buffer, name = "policy") {
     const { description, tensors } = readPolicy(buffer);
-    const { architecture, environment, actions, observation_shape: shape } = description;
-    const settings = environment?.settings ?? {};
-    this.name = name;
-    if (!isObject(environment) || !isObject(settings) || !isObject(architecture)) refuse("its game or network is not described");
-    if (environment.id !== "QWOP-v1") refuse(`it plays ${shown(environment.id ?? "an unknown game")}, not QWOP`);
-    this.kind = settings.observation ?? "features";
-    if (!Object.hasOwn(OBSERVATIONS, this.kind) || typeof this.kind !== "string") refuse("it sees pictures; the page can play policies that see numbers");
-    const [, size] = OBSERVATIONS[this.kind];
-    if (!Array.isArray(shape) || shape.length !== 1 || shape[0] !== size || actions !== ACTION_KEYS.length) refuse("its numbers are not those of QWOP");
-    const known = typeof architecture.name === "string" && Object.hasOwn(ARCHITECTURES, architecture.name);
-    if (!known) refuse(`its network, ${shown(architecture.name)}, has a memory or is unknown; the page can play feed-forward ones`);
-    const make = ARCHITECTURES[architecture.name];
-    if (!Array.isArray(architecture.hidden) || !architecture.hidden.every(isSize)) refuse("its layers are not described");
-    if (architecture.members !== undefined && !isSize(architecture.members)) refuse("its layers are not described");
-    this.framesPerStep = settings.frames_per_step ?? 3;
-    if (!isSize(this.framesPerStep) || this.framesPerStep > LONGEST_STEP) refuse("its decisions have no length");
-    this.lag = settings.observation_lag ?? 0;
-    if (this.lag !== 0 && this.lag !== 1) refuse("its observations lag the game by more than a frame");
-    this.sharpness = description.sharpness ?? 1;
-    if (!(this.sharpness > 0)) refuse("its sharpness is no number above 0");
+    const { architecture, environment, actions, observation_shape: shape, sharpness = 1 } = description;
+    const { id, settings } = environment;
+    demand(id === "QWOP-v1", `it plays ${shown(id ?? "an unknown game")}, not QWOP`);
+    const { observation: kind = "features", frames_per_step: framesPerStep = 3, observation_lag: lag = 0 } = settings ?? {};
+    demand(Object.hasOwn(OBSERVATIONS, kind), "it sees pictures; the page can play policies that see numbers");
+    const { name: network, hidden, members = 1 } = architecture ?? {};
+    const known = Object.hasOwn(ARCHITECTURES, network);
+    demand(known, `its network, ${shown(network)}, has a memory or is unknown; the page can play feed-forward ones`);
+    const [, size] = OBSERVATIONS[kind];
+    const plays = actions === ACTION_KEYS.length && String(shape) === String(size) && Array.isArray(hidden) && sharpness > 0;
+    const steps = framesPerStep <= LONGEST_STEP && [0, 1].includes(lag);
+    demand(plays && steps && [...hidden, members, framesPerStep].every(isSize), "its description is not that of a policy of QWOP");
     const held = new Tensors(tensors);
+    Object.assign(this, { name, kind, framesPerStep, lag, sharpness });
     this.mean = held.get("scaler.mean", size).values;
     this.std = held.get("scaler.std", size).values;
-    this.network = make(held, architecture, size, actions);
+    this.network = ARCHITECTURES[network](held, architecture, size, actions);
     this.input = new Float32Array(size);
   }
 
@@ -220,31 +205,5 @@ export class Policy {
     const odds = Array.from(logits, (logit) => Math.exp(logit - most));
     const sum = odds.reduce((total, one) => total + one, 0);
     return Float32Array.from(odds, (one) => one / sum);
-  }
-}
-
-// Plays one game by a policy, a frame at a time.
-export class Player {
-  constructor(policy, game) {
-    Object.assign(this, { policy, game, left: 0, keys: 0 });
-    this.seen = policy.lag ? game.observeStart(policy.kind).slice() : null;
-  }
-
-  // A frame in which the policy does not decide yet.
-  wait() { this.play(0); }
-
-  step() {
-    const { policy, game } = this;
-    if (this.left === 0) {
-      this.keys = ACTION_KEYS[policy.decide(this.seen ?? game.observe(policy.kind))];
-      this.left = policy.framesPerStep;
-    }
-    this.left -= 1;
-    return this.play(this.keys);
-  }
-
-  play(keys) {
-    if (this.seen) this.seen.set(this.game.observe(this.policy.kind));
-    return this.game.step(keys);
   }
 }

@@ -16,10 +16,8 @@ export class Race {
     this.startRow = new Game(module).row();
     this.run = null;
     this.countdown = null; // { since, step }
-    this.over = null; // the game that has just ended: { game, splits, best, isBest, discarded }, game as in the list
+    this.over = null; // the game that has just ended: { game, splits, best, isBest }, game as in the list
     this.passed = 0; // marks of the run
-    this.announced = 0; // tens of metres
-    this.drawn = false; // true once a picture that stands still is drawn
   }
 
   get state() { return document.body.dataset.state; }
@@ -31,24 +29,16 @@ export class Race {
     this.view.write("split", "");
     const usual = ["Run 100 metres", "Q and W move the thighs, O and P the calves. Nearly everybody falls over."];
     this.view.card(...(this.games.welcome ?? usual), [["Start", () => this.begin(), true]]);
-    this.opponents.show();
     this.changed();
-    this.showBest();
+    this.refresh();
   }
 
   begin() {
     this.leave();
-    this.view.hideToast();
-    this.over = null;
-    [this.passed, this.announced] = [0, 0];
-    this.view.write("split", "");
-    document.activeElement?.blur();
-    if (!$("counted").checked) {
-      this.start(performance.now());
-      return;
-    }
+    this.clear(0);
+    if (!$("counted").checked) return this.start(performance.now());
     this.countdown = { since: performance.now(), step: -1 };
-    this.view.state("countdown");
+    return this.view.state("countdown");
   }
 
   count(now) {
@@ -72,7 +62,6 @@ export class Race {
   leave() {
     if (this.run?.played && !this.run.over) this.keep();
     this.run = this.countdown = null;
-    this.drawn = false;
     $("countdown").textContent = "";
   }
 
@@ -87,11 +76,11 @@ export class Race {
   // Games that were under way when their page closed.
   async recover() {
     for (const found of await this.games.takeRunning()) {
-      if (!found?.keys?.some((pressed) => pressed)) continue;
+      if (!found.keys.some(Boolean)) continue;
       const { rows, ...result } = play(this.module, found.keys);
       const game = this.games.add({ ...result, tempo: found.tempo }, rows);
       this.view.toast(`Game ${game.number}, which was under way when the page closed, is kept: ${figures(game)}.`);
-      this.refresh(false);
+      this.refresh();
     }
   }
 
@@ -107,12 +96,15 @@ export class Race {
 
   // The run goes on from an earlier state, from which on it has passed so many marks.
   goOn(passed) {
-    this.over = null;
-    this.passed = passed;
-    this.drawn = false;
+    this.clear(passed);
+    this.view.state("playing");
+  }
+
+  // Nothing that was shown is left on the page.
+  clear(passed) {
+    Object.assign(this, { over: null, passed });
     this.view.hideToast();
     this.view.write("split", "");
-    this.view.state("playing");
     document.activeElement?.blur();
   }
 
@@ -126,26 +118,18 @@ export class Race {
   changed() {
     const ghost = this.opponents.ghost();
     if (this.run && !this.run.over) this.run.race(ghost);
-    this.drawn = false;
     if (this.state !== "watching") this.view.ahead(ghost?.title, this.startRow, null);
   }
 
   tick(now) {
     if (this.countdown) this.count(now);
-    if (this.run) {
-      this.draw(now);
-    } else if (!this.drawn) {
-      this.view.draw(this.startRow, null);
-      this.drawn = !this.countdown;
-    }
+    if (this.run) this.draw(now);
+    else this.view.draw(this.startRow, null);
   }
 
   draw(now) {
     const { run, view } = this;
     run.tick(now);
-    const still = run.still(now);
-    if (still && this.drawn) return;
-    this.drawn = still;
     const [own, other] = run.rows(now);
     view.draw(own, other, run.down);
     view.ahead(run.ghost?.title, own, other);
@@ -161,10 +145,6 @@ export class Race {
       this.sound.play("split");
       this.passed += 1;
     }
-    if (Math.floor(row[POSE] / 10) > this.announced) {
-      this.announced = Math.floor(row[POSE] / 10);
-      this.view.announce(`${10 * this.announced} metres, ${row[POSE + 1].toFixed(1)} seconds`);
-    }
   }
 
   bestSplits() {
@@ -179,30 +159,19 @@ export class Race {
     const game = this.keep();
     const splits = splitsOf(game.rows, game.outcome);
     this.over = { game, best, isBest: !before || better(game, before), splits };
-    const finished = game.outcome === "finished";
-    this.sound.play(finished ? "finish" : "fall");
-    const seconds = game.seconds.toFixed(1);
-    this.view.announce(`${finished ? "Finished" : "Fell"} after ${game.metres.toFixed(1)} metres in ${seconds} seconds`);
-    this.showOver();
-  }
-
-  showBest() {
-    const { best } = this.games;
-    this.view.write("best", best ? `best ${figures(best)}` : "");
+    this.sound.play(game.outcome === "finished" ? "finish" : "fall");
+    this.view.state("over");
+    this.refresh();
   }
 
   showOver() {
-    const { game, best, isBest, splits, discarded } = this.over;
-    this.view.state("over");
-    this.showBest();
-    this.opponents.show();
-    this.listed();
+    const { game, best, isBest, splits } = this.over;
     const finished = game.outcome === "finished";
     const title = finished ? `Finished in ${game.seconds.toFixed(2)} s` : `Fell after ${game.metres.toFixed(1)} m`;
-    const kept = discarded ? "Discarded." : this.games.said(game, isBest);
+    const kept = game.discarded ? "Discarded." : this.games.said(game, isBest);
     const detail = finished ? kept : `${game.seconds.toFixed(2)} s on your feet. ${kept}`;
     const choices = [["Run again (R)", () => this.begin(), true], ...this.choices(game)];
-    if (!discarded) choices.push(["Discard (X)", () => this.discard(game)]);
+    if (!game.discarded) choices.push(["Discard (X)", () => this.discard(game)]);
     this.view.card(title, detail, choices, [splits, best]);
   }
 
@@ -212,20 +181,21 @@ export class Race {
       return;
     }
     if (this.opponents.chosen === game) this.opponents.choose("pacer");
-    const mine = this.over?.game === game;
-    if (mine) this.over.discarded = true;
-    this.refresh(mine);
+    game.discarded = true;
+    this.refresh();
     this.view.toast(`Game ${game.number} is discarded.`, () => {
+      game.discarded = false;
       this.games.restore(game);
-      if (mine) this.over.discarded = false;
-      this.refresh(mine);
+      this.refresh();
     });
   }
 
-  refresh(over) {
-    if (over && this.state === "over") return this.showOver();
-    this.listed();
+  // Shows the games as they are now.
+  refresh() {
+    const { best } = this.games;
+    this.view.write("best", best ? `best ${figures(best)}` : "");
     this.opponents.show();
-    return this.showBest();
+    this.listed();
+    if (this.state === "over") this.showOver();
   }
 }

@@ -4,7 +4,6 @@ import { $, figures } from "./elements.js";
 import { ROW } from "./engine.js";
 import { Live } from "./ghosts.js";
 import { titleOf } from "./opponents.js";
-import { prove } from "./packed.js";
 import { Player } from "./player.js";
 import { flat } from "./rows.js";
 import { splitsOf } from "./splits.js";
@@ -16,15 +15,6 @@ export class Replay {
   constructor(module, view, rowsOf, bestSplits) {
     Object.assign(this, { module, view, rowsOf, bestSplits, entry: null, growing: null });
     this.film = new Player($("player"), view.scene, (row) => { view.draw(row, null); this.split(); }, false);
-    $("proof").addEventListener("toggle", () => this.prove());
-  }
-
-  // The digest of all states, which is the same wherever the game is played exactly.
-  prove() {
-    const { entry } = this;
-    if (!$("proof").open || !entry?.keys) return;
-    entry.sha256 ??= prove(this.module, entry.keys);
-    $("digits").textContent = entry.sha256;
   }
 
   open(entry) {
@@ -37,7 +27,7 @@ export class Replay {
     }
     $("player").hidden = false;
     $("proof").hidden = !entry.keys;
-    this.prove();
+    $("digits").textContent = entry.sha256; // the same wherever the game is played exactly
     this.view.state("watching");
     this.view.write("ghost", entry.policy ? `${entry.name}, playing now` : `${titleOf(entry)}: ${figures(entry)}`);
     $("player").querySelector(".play").focus({ preventScroll: true });

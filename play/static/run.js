@@ -51,9 +51,6 @@ export class Run {
 
   get over() { return this.game.ended; }
 
-  // True while nothing moves.
-  still(now) { return this.pausedAt !== null || (this.over && this.live.at(now) === this.live.rows.length - 1); }
-
   // True once a key was pressed; other games are not kept.
   get played() { return this.game.first !== null; }
 

@@ -3,7 +3,7 @@
 import { figures } from "./elements.js";
 import { openKeys, writeKeys } from "./keys_file.js";
 import { today } from "./list.js";
-import { pack, prove, verify } from "./packed.js";
+import { pack, play, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 import { cut, shown } from "./texts.js";
 import { zip } from "./zip.js";
@@ -17,8 +17,8 @@ export function policyEntry(buffer, name, about = null) {
   return { name, policy, about: about ?? `policy, ${rate.toFixed(rate % 1 ? 1 : 0)} decisions a second` };
 }
 
-const fileName = ({ name, number, metres, seconds }) => (
-  `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${number ?? "game"}-${metres.toFixed(1)}m-${seconds.toFixed(2)}s.txt`
+const fileName = ({ name, number = "game", metres, seconds }) => (
+  `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${number}-${metres.toFixed(1)}m-${seconds.toFixed(2)}s.txt`
 );
 
 function save(blob, name) {
@@ -52,7 +52,7 @@ export class Sharing {
   }
 
   text(entry) {
-    entry.sha256 ??= prove(this.module, entry.keys);
+    entry.sha256 ??= play(this.module, entry.keys).sha256;
     return writeKeys({ day: today(), ...entry });
   }
 
@@ -60,12 +60,8 @@ export class Sharing {
 
   // All entries in one zip, a file of keys each; name: of the player.
   all(entries, name) {
-    const files = new Map(); // of two with the same name, the later one has its place in front
-    entries.forEach((entry, place) => {
-      const file = fileName(entry);
-      files.set(files.has(file) ? `${place + 1}-${file}` : file, this.text(entry));
-    });
-    save(zip([...files]), `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${files.size}-games.zip`);
+    const files = entries.map((entry, place) => [fileName({ number: `game-${place + 1}`, ...entry }), this.text(entry)]);
+    save(zip(files), `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${files.length}-games.zip`);
   }
 
   // The game that the page's address holds; null without one, or if it is refused.
@@ -104,6 +100,5 @@ export class Sharing {
     if (!(error instanceof Refused)) console.error(error);
     const why = error instanceof Refused ? `is refused: ${error.message}` : `cannot be opened (${shown(error.message)})`;
     this.view.toast(`${shown(what)} ${why}.`);
-    this.view.announce(`${shown(what)} ${why}.`);
   }
 }

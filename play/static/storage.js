@@ -2,10 +2,14 @@
 // full) lives as long as the page.
 
 const refused = new Map();
+let storage = null; // where it is forbidden
+try {
+  storage = localStorage;
+} catch { /* all is refused */ }
 
 export function read(name, otherwise) {
   try {
-    return JSON.parse(refused.get(name) ?? localStorage.getItem(name)) ?? otherwise;
+    return JSON.parse(refused.get(name) ?? storage.getItem(name)) ?? otherwise;
   } catch {
     return otherwise;
   }
@@ -14,31 +18,24 @@ export function read(name, otherwise) {
 // Returns false if the browser does not keep it.
 export function write(name, value) {
   const text = JSON.stringify(value);
+  refused.delete(name);
   try {
-    localStorage.setItem(name, text);
-    refused.delete(name);
-    return true;
+    storage.setItem(name, text);
   } catch {
     refused.set(name, text);
-    return false;
   }
+  return !refused.has(name);
 }
 
 export function forget(name) {
   refused.delete(name);
-  try {
-    localStorage.removeItem(name);
-  } catch { /* nothing is kept */ }
+  storage?.removeItem(name);
 }
 
 // The names that begin so.
-export function names(beginning) {
-  let kept = [];
-  try {
-    kept = Object.keys(localStorage);
-  } catch { /* nothing is kept */ }
-  return [...new Set([...kept, ...refused.keys()])].filter((name) => name.startsWith(beginning));
-}
+export const names = (beginning) => (
+  [...new Set([...Object.keys(storage ?? {}), ...refused.keys()])].filter((name) => name.startsWith(beginning))
+);
 
 export const random = () => Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -48,10 +45,6 @@ navigator.locks?.request(page, () => new Promise(() => {})).catch(() => {}); // 
 
 // None where the browser does not tell.
 export async function openPages() {
-  try {
-    const { held } = await navigator.locks.query();
-    return new Set(held.map(({ name }) => name));
-  } catch {
-    return new Set();
-  }
+  const locks = await navigator.locks?.query().catch(() => null);
+  return new Set(locks?.held.map(({ name }) => name));
 }

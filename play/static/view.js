@@ -14,6 +14,8 @@ export class View {
     this.caps = [...document.querySelectorAll("[data-key]")];
     this.shown = {}; // texts, so that only what changes is written
     this.toastEnds = null;
+    this.frame = []; // what is drawn; nothing after the canvas has another size
+    window.addEventListener("resize", () => { this.frame = []; });
   }
 
   write(id, text) {
@@ -24,6 +26,9 @@ export class View {
 
   // row, ghost: frames to draw; down: keys to show.
   draw(row, ghost, down = row[KEYS]) {
+    const frame = [...row, ...(ghost ?? []), down];
+    if (frame.length === this.frame.length && frame.every((number, index) => number === this.frame[index])) return; // nothing moves
+    this.frame = frame;
     this.scene.draw(row, ghost);
     this.write("metres", `${(row[SECONDS] ? row[METRES] : 0).toFixed(1)} m`); // before the first key, 0
     this.write("seconds", `${row[SECONDS].toFixed(2)} s`);
@@ -51,6 +56,7 @@ export class View {
   card(title, detail, choices, splits = null) {
     $("title").textContent = title;
     $("detail").textContent = detail;
+    $("announcer").textContent = `${title}. ${detail}`; // to those who hear the page
     $("splits").hidden = !splits?.[0].some((time) => time !== null);
     if (splits) this.table(...splits);
     $("choices").replaceChildren(...choices.map(([text, action, main]) => button(text, action, { className: main ? "main" : "" })));
@@ -84,6 +90,4 @@ export class View {
   }
 
   hideToast() { $("toast").classList.remove("shown"); }
-
-  announce(text) { $("announcer").textContent = text; }
 }

@@ -5,12 +5,12 @@ import { ROW } from "./engine.js";
 import { pacer, Recorded } from "./ghosts.js";
 import { openKeys, writeKeys } from "./keys_file.js";
 import { dateOf, dayOf, today } from "./list.js";
-import { pack, play, prove, unpack, verify } from "./packed.js";
+import { pack, play, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 import { bestOf, splitsOf } from "./splits.js";
 import { zip } from "./zip.js";
 
-const without = ({ rows, ...rest }) => rest;
+const without = ({ rows, proof, ...rest }) => rest;
 
 // The days of times, each with the truth that it is shown; today at a time; and how a day is shown.
 export const days = (module, times, time, day) => {
@@ -46,7 +46,7 @@ export const verified = (module, texts) => texts.map(said((text) => verify(modul
 export const filesOpened = (module, texts) => texts.map(said((text) => openKeys(module, text, "a file")));
 
 export function fileOf(module, game) {
-  return writeKeys({ ...play(module, game.keys), ...game, sha256: prove(module, game.keys) });
+  return writeKeys({ ...play(module, game.keys), ...game });
 }
 
 export const policiesRefused = (module, files) => files.map(said((file) => {
@@ -56,8 +56,8 @@ export const policiesRefused = (module, files) => files.map(said((file) => {
 
 // The page's results for the files of a board, [name, text] each.
 export const boardRuns = (module, files) => files.map(([name, text]) => {
-  const { keys, refused, rows, sha256, packed: _, ...run } = new Board(module).open(name, text);
-  return refused ? { name: run.name, refused } : { ...run, frames: keys.length, sha256: prove(module, keys) };
+  const { keys, refused, rows, packed: _, ...run } = new Board(module).open(name, text);
+  return refused ? { name: run.name, refused } : { ...run, frames: keys.length };
 });
 
 export const best = (module, games) => bestOf(games);

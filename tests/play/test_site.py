@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from qwop.commands import play as main
 from qwop.common.errors import BadInput
-from qwop.play.server import HOST, LocalServer, page_server
+from qwop.play.server import HOST, LocalServer
 from qwop.play.site import acting_part, files, write_site
 from qwop.policies.champion import policy_path
 from safetensors.numpy import load
@@ -99,7 +99,7 @@ def test_wrong_settings_are_refused_in_a_line(run_command: Callable[..., Any], a
 
 @pytest.fixture
 def server() -> Iterator[LocalServer]:
-    made = page_server(files(), 0)
+    made = LocalServer(files().get, 0)
     made.start()
     yield made
     made.stop()
@@ -126,9 +126,9 @@ def test_the_page_is_served_to_its_own_address_alone(server: LocalServer) -> Non
 
 
 def test_a_second_page_takes_a_free_port_and_a_given_one_that_is_taken_is_refused(server: LocalServer) -> None:
-    second, third = page_server({}, 0), page_server({}, 0)
+    second, third = LocalServer({}.get, 0), LocalServer({}.get, 0)
     assert len({server.port, second.port, third.port}) == 3
     second.stop()
     third.stop()
     with pytest.raises(BadInput, match=f"port={server.port}: cannot be opened"):
-        page_server({}, server.port)
+        LocalServer({}.get, server.port)

@@ -5,7 +5,7 @@ import { Sha256 } from "./digest.js";
 import { $, element } from "./elements.js";
 import { FRAMES_A_SECOND, POSE } from "./engine.js";
 import { FRAME } from "./live_game.js";
-import { prove } from "./packed.js";
+import { play } from "./packed.js";
 import { ACTION_KEYS, Policy } from "./policy.js";
 import { Run } from "./run.js";
 import { MARKS } from "./splits.js";
@@ -142,14 +142,12 @@ export class CoachedRun extends Run {
     return [this.control.waiting ? this.live.rows.at(-1) : own, other];
   }
 
-  still(now) { return super.still(now) || this.control.waiting; }
-
   // Its place among the lines: the page and the number of its game there, whose draws are its own; the line that it left, and
   // the decisions that both share.
   get place() { return { page: this.coach.key[1], game: this.coach.count, of: null, step: 0, ...this.branch }; }
 
   result() {
-    this.sha256 = prove(this.module, this.game.keys);
+    this.sha256 = play(this.module, this.game.keys).sha256;
     return { ...super.result(), place: this.place, decisions: this.decisions.slice() };
   }
 }
@@ -184,7 +182,7 @@ export class Coach {
   actions(race) {
     const is = (...states) => this.current && race.run === this.current && states.includes(race.state) && !$("drawer").open;
     return {
-      back: () => { if (is("playing", "paused") || (is("over") && !race.over.discarded)) this.goBack(race); },
+      back: () => { if (is("playing", "paused") || (is("over") && !race.over.game.discarded)) this.goBack(race); },
       handOver: () => { if (is("playing") && !this.current.over) this.current.handOver(); },
       slow: () => { if (is("playing", "paused")) this.current.setSpeed(performance.now(), this.light.slow()); },
     };
@@ -201,6 +199,6 @@ export class Coach {
 
   // More buttons of the card of a game that has ended.
   choices(race, game) {
-    return this.current === race.run && !race.over?.discarded && race.over?.game === game ? [["Go back (Backspace)", () => this.goBack(race)]] : [];
+    return this.current === race.run && !game.discarded && race.over?.game === game ? [["Go back (Backspace)", () => this.goBack(race)]] : [];
   }
 }

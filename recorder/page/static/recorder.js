@@ -6,7 +6,7 @@ import { $, element, numberOf } from "./elements.js";
 import { keepName, keptName, shortName } from "./games.js";
 import { dayOf, today } from "./list.js";
 import { kept, Outbox } from "./outbox.js";
-import { play, prove } from "./packed.js";
+import { play } from "./packed.js";
 import { bestOf, better } from "./splits.js";
 
 const UNNAMED = "me"; // the default of source.player
@@ -68,7 +68,7 @@ class RecordedGames {
   run(...given) { return this.coach?.run(...given); }
 
   async resend() {
-    const close = ({ frames }) => prove(this.module, frames);
+    const close = ({ frames }) => play(this.module, frames).sha256;
     const waiting = await this.outbox.resend(close, () => this.running);
     if (waiting.length) this.view.toast(`Games that were not sent wait here for the recorder of ${waiting.join(", ")}.`);
   }
@@ -184,7 +184,7 @@ class RecordedGames {
     entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1, entry.place, played);
     delete entry.file;
     this.list = [...this.list, entry];
-    this.outbox.end(entry.id, played, prove(this.module, entry.keys));
+    this.outbox.end(entry.id, played, play(this.module, entry.keys).sha256);
   }
 
   // A name that the command gives counts; else the one that was entered last.
