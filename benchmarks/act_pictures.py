@@ -82,7 +82,8 @@ def charts(run: Path) -> str:
     """A page with the charts of finishes and seconds."""
     found = [read_evaluation(path) for path in (run / "phases").glob("*.json")]
     finishes, seconds, _ = evaluation_charts(sorted(found, key=lambda one: one["decisions"]), read_metrics(run))
-    return page("The act", f'<div class="charts">{finishes}{seconds}</div>', ":root { color-scheme: light; }")
+    light = "<style>:root { color-scheme: light; }</style>"
+    return page("The act", f'{light}<div class="charts">{finishes}{seconds}</div>')
 
 
 def main() -> None:

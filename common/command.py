@@ -18,14 +18,14 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
-from .ends import EXIT_INTERRUPTED, one_line_end
+from .ends import EXIT_SIGNAL, one_line_end
 from .errors import BadInput, naming, quoted
-from .files import with_home
 from .imports import import_from_line
 from .reading import MEGABYTE, parse_yaml, read_text
 from .run_folder import to_yaml
@@ -156,7 +156,7 @@ def _setting_of(word: str) -> tuple[str, str, bool]:
 def read_own_file(setting: str, path: str, expected: str) -> dict[str, Any]:
     """The YAML mapping in a file of the user's own that a setting names; BadInput for anything else."""
     with naming(f"{setting}={path}"):
-        text = read_text(with_home(path), MEGABYTE, expected)
+        text = read_text(Path(os.path.expanduser(path)), MEGABYTE, expected)
         try:
             return parse_yaml(text)
         except ValueError as error:
@@ -208,7 +208,7 @@ def run_script(program: str, main: Callable[[], None], needs: Sequence[str], ext
                 raise BadInput(f"{missing[0]} is not installed; {install}")
             main()
     except KeyboardInterrupt:  # Ctrl-C once more, while it ends
-        sys.exit(EXIT_INTERRUPTED)
+        sys.exit(EXIT_SIGNAL + signal.SIGINT)
     finally:
         if not gc.isenabled():  # else the end would collect
             gc.freeze()

@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 from .errors import LONGEST_REASON, BadInput, printable, quoted
 
-EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_CLOSED = 2, 130, 141
-"""Exit codes: an error that a person can mend, Ctrl-C, and an output that nobody reads (`| head -1`), as by SIGPIPE."""
-
-CLOSED = "standard output was closed by what reads it"
+EXIT_BAD_INPUT, EXIT_CLOSED = 2, 141
+"""Exit codes: an error that a person can mend, and an output that nobody reads (`| head -1`), as by SIGPIPE."""
 
 EXIT_SIGNAL = 128
-"""Exit code of a program ended by a signal, minus the signal's number."""
+"""Exit code of a program ended by a signal, minus the signal's number: 130 for Ctrl-C."""
+
+CLOSED = "standard output was closed by what reads it"
 
 ENDING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
 """Signals that end a program: Ctrl-C, a request to end, and the closing of its terminal."""
@@ -28,32 +28,26 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 """Errors of a disk that accepts no more data: full, over a quota or file-size limit, or now read-only."""
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP: handled like Ctrl-C, with another exit code."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
 @contextmanager
 def one_line_end(program: str) -> Iterator[None]:
     """Context manager: end the program with one line on stderr and an exit code, for errors that the user can fix and
-    for signals. What was printed is written, or the line says that it cannot be."""
+    for signals. What was printed is written, or the line says that it cannot be. Failures of a disk in other threads
+    are not reported: the thread that writes through them raises them."""
+    report, threading.excepthook = threading.excepthook, _report_failure
     try:
-        with _quiet_threads(), ending_signals() as signals:
+        with ending_signals() as signals:
             try:
                 yield
             except Exception as error:
                 # Some libraries raise an error of their own when a signal arrives.
                 if signals:
-                    raise _interruption(signals[-1]) from error
+                    raise KeyboardInterrupt(signals[-1]) from error
                 raise
     except BadInput as error:
         _end(program, printable(str(error)))
+    except BrokenPipeError:
+        _end(program, CLOSED, EXIT_CLOSED)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            _end(program, CLOSED, EXIT_CLOSED)
         if error.filename is None and error.errno not in NO_ROOM:
             raise
         where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
@@ -65,9 +59,9 @@ def one_line_end(program: str) -> Iterator[None]:
         advice = "what was finished is kept: give smaller settings, or more memory, and go on"
         _end(program, f"out of memory ({reason}); {advice}")
     except KeyboardInterrupt as interruption:
-        code = EXIT_SIGNAL + interruption.number if isinstance(interruption, Terminated) else EXIT_INTERRUPTED
-        _end(f"\n{program}", "interrupted", code)
+        _end(f"\n{program}", "interrupted", EXIT_SIGNAL + (*interruption.args, signal.SIGINT)[0])
     finally:
+        threading.excepthook = report
         _flush_or_end(program)
 
 
@@ -88,6 +82,11 @@ def _flush_or_end(program: str) -> None:
         _end(program, f"standard output cannot be written ({error.strerror})")
 
 
+def _report_failure(failure: threading.ExceptHookArgs) -> None:
+    if not isinstance(failure.exc_value, OSError):
+        threading.__excepthook__(failure)
+
+
 def lacks_memory(error: BaseException) -> bool:
     """True for the errors with which Python, NumPy and PyTorch say that there is not enough memory."""
     by_pytorch = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
@@ -96,50 +95,40 @@ def lacks_memory(error: BaseException) -> bool:
 
 @contextmanager
 def ending_signals() -> Iterator[list[int]]:
-    """SIGINT raises KeyboardInterrupt within, SIGTERM and SIGHUP `Terminated`, unless they are ignored (nohup).
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt with their number within, unless they are ignored (nohup).
 
     Yields the signals received so far, also by an outer context. Only for the main thread.
     """
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        _arrivals.append(number)
-        raise _interruption(number)
-
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    main = threading.current_thread() is threading.main_thread()
-    before = {number: old for number in ENDING if main and (old := signal.getsignal(number)) in usual}
+    before = _replaced(_interrupt, lambda handler: handler in (signal.SIG_DFL, signal.default_int_handler))
     if before:
         _arrivals.clear()
-    for number in before:
-        signal.signal(number, handle)
     try:
         yield _arrivals
     finally:
-        for number, old in before.items():
-            signal.signal(number, old)
+        _restore(before)
 
 
 _arrivals: list[int] = []
 
 
-def _interruption(number: int) -> KeyboardInterrupt:
-    return KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _arrivals.append(number)
+    raise KeyboardInterrupt(number)
 
 
-@contextmanager
-def _quiet_threads() -> Iterator[None]:
-    """Do not report disk failures in other threads: the thread that writes through them raises them."""
-    before = threading.excepthook
+def _replaced(handler: Any, replaces: Callable[[Any], bool]) -> dict[int, Any]:
+    """Set the handler of the signals that end a program, in place of those that it replaces, which are returned. Only
+    the main thread has handlers."""
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: old for number in ENDING if main and replaces(old := signal.getsignal(number))}
+    for number in before:
+        signal.signal(number, handler)
+    return before
 
-    def report(failure: threading.ExceptHookArgs) -> None:
-        if not isinstance(failure.exc_value, OSError):
-            before(failure)
 
-    threading.excepthook = report
-    try:
-        yield
-    finally:
-        threading.excepthook = before
+def _restore(handlers: dict[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 class Deferred:
@@ -150,10 +139,9 @@ class Deferred:
     """
 
     def __init__(self, *, patient: bool = False) -> None:
-        self._patient = patient
-        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._patient, self._at_once = patient, False
+        self._handlers: dict[int, Any] = {}
         self._signal: int | None = None
-        self._at_once = False
 
     @property
     def pending(self) -> bool:
@@ -161,16 +149,11 @@ class Deferred:
         return self._signal is not None
 
     def __enter__(self) -> "Deferred":
-        if threading.current_thread() is threading.main_thread():
-            handlers = {number: signal.getsignal(number) for number in ENDING}
-            self._handlers = {number: one for number, one in handlers.items() if callable(one)}
-            for number in self._handlers:
-                signal.signal(number, self._handle)
+        self._handlers = _replaced(self._handle, callable)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
+        _restore(self._handlers)
 
     def deliver(self) -> None:
         """Raise what the first signal's own handler raises, if one has arrived."""
@@ -193,6 +176,11 @@ class Deferred:
             self._handlers[number](number, frame)
 
 
+@cache  # many games of one environment fail alike
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
 def close_after_use(close: Callable[[], object], name: str) -> None:
     """Close something that was used; if that fails, print a note that names it, once."""
     try:
@@ -200,8 +188,3 @@ def close_after_use(close: Callable[[], object], name: str) -> None:
     except Exception as error:
         why = f"{type(error).__name__}: {quoted(str(error).strip().partition(chr(10))[0], LONGEST_REASON)}"
         _note(printable(f"note: {name}: closing it failed ({why}); nothing that was finished is lost"))
-
-
-@cache
-def _note(text: str) -> None:
-    print(text, file=sys.stderr)  # once: many games of one environment fail alike

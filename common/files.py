@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 from uuid import uuid4
 
 from .errors import BadInput
@@ -15,22 +14,13 @@ class CannotBeWritten(BadInput):
     """A file that the system refuses to write; the message names it."""
 
 
-Content = str | bytes | Callable[[BinaryIO], object]
-"""The content of a file: a text (UTF-8), bytes, or a function that writes them into an open file."""
-
-
 def named_path(path: str | os.PathLike[str], kind: str) -> Path:
-    """A path that a program gives, ~ being the home folder.
+    """A path that a program gives, ~ or ~user being that home folder, if there is such a user.
 
     BadInput for an empty one, which Python would take for the working folder.
     """
     if not os.fspath(path).strip():
         raise BadInput(f"the name of the {kind} is empty; give one, or . for the working folder")
-    return with_home(path)
-
-
-def with_home(path: str | os.PathLike[str]) -> Path:
-    """The path with ~ or ~user as that home folder; unchanged where there is no such user, as in a shell."""
     return Path(os.path.expanduser(path))
 
 
@@ -53,31 +43,36 @@ def beside(folder: Path, ending: str) -> Path:
     return parent / f"{own_name(folder)}-{ending}"
 
 
-def write_atomic(path: Path, content: Content) -> Path:
-    """Write a file atomically, replacing any previous one, or the link in its place. The file is on the disk when this
-    returns. Creates the folder. BadInput if it cannot be written (a full disk, lost permissions).
-    """
+def write_atomic(path: Path, content: str | bytes) -> Path:
+    """Write a text (UTF-8) or bytes as `atomic_file` does."""
     with atomic_file(path) as partial:
-        _write(partial, content)
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Context manager like `write_atomic`, for libraries that write by name: yields a name to write to, which becomes
-    `path` at the end. Makes the folder, and removes it again if it stays empty."""
+    """Context manager: yields a name to write a file to, which becomes `path` at the end, in place of any previous file
+    or link. The file is on the disk then. Makes the folder, and removes it again if it stays empty. BadInput if the
+    file cannot be written (a full disk, lost permissions)."""
     try:
-        with new_folder(path.parent):
-            with temporary_sibling(path) as partial:
-                yield partial
-                _sync(partial, os.O_RDWR)
-                partial.replace(path)
-            sync_folder(path.parent)
+        with new_folder(path.parent), synced_file(path) as partial:
+            yield partial
     except Exception as error:
         cause = _system_error(error)
         if cause is None:
             raise
         raise cannot_be_written(path, cause) from None
+
+
+@contextmanager
+def synced_file(path: Path) -> Iterator[Path]:
+    """Context manager as `atomic_file`, in a folder that is there, with the system's own errors."""
+    with temporary_sibling(path) as partial:
+        yield partial
+        _sync(partial, os.O_RDWR)
+        partial.replace(path)
+    sync_folder(path.parent)
 
 
 @contextmanager
@@ -91,20 +86,6 @@ def temporary_sibling(path: Path) -> Iterator[Path]:
         yield partial
     finally:
         partial.unlink(missing_ok=True)
-
-
-def write_synced(path: Path, content: Content) -> None:
-    """Write a new file and wait until it is on the disk."""
-    _write(path, content)
-    _sync(path, os.O_RDWR)
-
-
-def _write(path: Path, content: Content) -> None:
-    with path.open("xb") as file:
-        if callable(content):
-            content(file)
-        else:
-            file.write(content.encode() if isinstance(content, str) else content)
 
 
 def sync_folder(folder: Path) -> None:

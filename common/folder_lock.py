@@ -30,13 +30,13 @@ LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 
 
 class _Lock:
-    """A lock on a folder or file, without waiting for a pipe, until `close`, the end of this object or the process."""
+    """A lock on a folder until `close`, the end of this object or the process."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self._descriptor: int | None = None
         if fcntl is not None:
-            with suppress(OSError, ValueError):  # ValueError: a name with a null byte
-                self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            with suppress(OSError):
+                self._descriptor = os.open(folder, os.O_RDONLY)
                 # Closed before the interpreter takes its modules apart.
                 self._leave = weakref.finalize(self, os.close, self._descriptor)
 
@@ -45,13 +45,10 @@ class _Lock:
         if self._descriptor is None:
             return None
         try:
-            fcntl.flock(
-                self._descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB)
-            )
-        except BlockingIOError:
-            return False
-        except OSError:
-            return None
+            kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
+            fcntl.flock(self._descriptor, kind if wait else kind | fcntl.LOCK_NB)
+        except OSError as error:
+            return False if isinstance(error, BlockingIOError) else None
         return True
 
     def close(self) -> None:
@@ -92,10 +89,10 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
             raise BadInput(
                 f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
             )
-        for path in (folder / name for name in within):
-            if path.is_symlink():
-                raise BadInput(f"{path}: a link, which may lead elsewhere; expected a folder of its own")
-        remove_leftovers([folder, *(folder / name for name in within)])
+        inner = [folder / name for name in within]
+        if links := [*filter(Path.is_symlink, inner)]:
+            raise BadInput(f"{links[0]}: a link, which may lead elsewhere; expected a folder of its own")
+        remove_leftovers([folder, *inner])
         yield
 
 
@@ -121,21 +118,21 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     place, folder = folder, folder.resolve()  # a folder can replace the target of a link, but not the link
     if folder == Path.cwd():
         raise BadInput(f"{setting}={place}: is the working folder; give {setting}= a new folder")
-    _require_empty(folder, setting, place)
-    for entry in _leftovers([folder.parent]):
-        if entry.is_dir(follow_symlinks=False):
-            with closing(_Lock(Path(entry.path))) as lock:
-                if lock.take(exclusive=True):
-                    shutil.rmtree(entry.path, ignore_errors=True)
+    if folder.is_dir() and not all(LEFTOVER.fullmatch(path.name) for path in folder.iterdir()):
+        raise BadInput(f"{setting}={place}: is not empty; give {setting}= a new folder")
+    remove_leftovers([folder])  # of a killed process that tried whether the folder can be written
+    for path in filter(Path.is_dir, _leftovers([folder.parent])):
+        with closing(_Lock(path)) as lock:
+            if lock.take(exclusive=True):
+                shutil.rmtree(path, ignore_errors=True)  # which removes no link
     with new_folder(folder.parent):
         partial = folder.parent / f".{uuid4().hex}.partial"
         try:
             partial.mkdir()
             with closing(FolderLock(partial)):
                 yield partial
-                _require_empty(folder, setting, place)
                 if folder.is_dir():
-                    folder.rmdir()
+                    folder.rmdir()  # refused where files came meanwhile
                 partial.rename(folder)
             sync_folder(folder.parent)
         finally:
@@ -144,19 +141,10 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
 
 def remove_leftovers(folders: Sequence[Path]) -> None:
     """Remove the files that killed processes were writing in these folders, and no others."""
-    for entry in _leftovers(folders):
-        if entry.is_file(follow_symlinks=False):
-            with suppress(OSError):
-                os.unlink(entry.path)
+    for path in _leftovers(folders):
+        if path.is_file() and not path.is_symlink():
+            path.unlink(missing_ok=True)
 
 
-def _leftovers(folders: Sequence[Path]) -> Iterator["os.DirEntry[str]"]:
-    for folder in folders:
-        with suppress(OSError):
-            yield from [entry for entry in os.scandir(folder) if LEFTOVER.fullmatch(entry.name)]
-
-
-def _require_empty(folder: Path, setting: str, place: Path) -> None:
-    if folder.is_dir() and not all(LEFTOVER.fullmatch(path.name) for path in folder.iterdir()):
-        raise BadInput(f"{setting}={place}: is not empty; give {setting}= a new folder")
-    remove_leftovers([folder])  # of a killed process that tried whether the folder can be written
+def _leftovers(folders: Sequence[Path]) -> list[Path]:
+    return [path for folder in folders if folder.is_dir() for path in folder.iterdir() if LEFTOVER.fullmatch(path.name)]

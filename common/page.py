@@ -8,6 +8,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --paper: #14181f; --text: #e2e6ee; --quiet: #9ca6b8; --soft: #212732; --line: #343c4a; --mark: #1e3450;
     --shade: #4a3520; }
-  figure polyline, figure g, figcaption span { filter: brightness(1.5); }
+  figure polyline, figcaption span { filter: brightness(1.5); }
 }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--text); background: var(--paper); max-width: 1100px;
   margin: 1.4em auto; padding: 0 1em; overflow-wrap: break-word; }
@@ -54,6 +55,7 @@ svg { width: 100%; height: auto; display: block; }
 svg text { font: 13.5px system-ui, sans-serif; fill: var(--quiet); }
 svg .grid { stroke: var(--line); stroke-width: 0.7; }
 svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+svg .dot { stroke-width: 5; stroke-linecap: round; }
 svg polygon { fill-opacity: 0.16; stroke: none; }
 svg .band { font-size: 12.5px; } svg .shaded { fill: var(--shade); }
 svg .plain { fill: var(--soft); stroke: var(--paper); }
@@ -66,23 +68,33 @@ svg .plain { fill: var(--soft); stroke: var(--paper); }
 """Style of pages and charts (a grid of them has the class `charts`), light or dark as the system is."""
 
 
-def page(title: str, body: str, style: str = "") -> str:
-    """A self-contained page. style: CSS in addition to `STYLE`."""
+def page(title: str, body: str) -> str:
+    """A self-contained page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body>{body}</body></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>{body}</body></html>\n"
     )
 
 
-def facts(rows: Sequence[Sequence[str]], names: Sequence[str] = ()) -> str:
-    """A table as wide as the page, of a name and one text or more in each row. names: of the columns, if several."""
-    return _table("facts", names, rows)
+def facts(rows: Sequence[Sequence[str]]) -> str:
+    """A table as wide as the page, of a name and one text or more in each row."""
+    return _table("facts", (), rows)
 
 
 def figures(names: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:
     """A table of numbers; one that is wider than the page can be scrolled. marked: number of a row to highlight."""
     return f'<div class="scroll">{_table("figures", names, rows, marked)}</div>'
+
+
+def _table(kind: str, names: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:
+    table = f'<table class="{kind}">'
+    if names:
+        table += f"<tr>{''.join(f'<th>{escape(name)}</th>' for name in names)}</tr>"
+    for number, row in enumerate(rows):
+        start = '<tr class="marked">' if number == marked else "<tr>"
+        table += f"{start}{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+    return table + "</table>"
 
 
 def tiles(facts: Sequence[tuple[str, str]]) -> str:
@@ -102,14 +114,6 @@ def origin(command_line: str, settings: str) -> str:
     return "<h2>This report</h2>" + "".join(f"<pre>{escape(text)}</pre>" for text in (command_line, settings) if text)
 
 
-def _table(kind: str, names: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    cells = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
-    starts = ['<tr class="marked">' if number == marked else "<tr>" for number in range(len(rows))]
-    body = "".join(f"{start}{inside}</tr>" for start, inside in zip(starts, cells, strict=True))
-    return f'<table class="{kind}">{f"<tr>{head}</tr>" if names else ""}{body}</table>'
-
-
 def open_page(address: str, seconds: float = 0.0) -> None:
     """Open an address in the browser; does nothing without a display, unless the variable BROWSER names one.
 
@@ -117,13 +121,10 @@ def open_page(address: str, seconds: float = 0.0) -> None:
     """
     if not _has_display() and not os.environ.get("BROWSER"):
         return
-    try:
-        browser = webbrowser.get()
-    except webbrowser.Error:
-        return
-    opening = threading.Thread(target=browser.open, args=(address,), name="browser", daemon=True)
-    opening.start()
-    opening.join(seconds)
+    with suppress(webbrowser.Error):
+        opening = threading.Thread(target=webbrowser.get().open, args=(address,), name="browser", daemon=True)
+        opening.start()
+        opening.join(seconds)
 
 
 def forwarding(address: str) -> str | None:

@@ -11,14 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from .errors import BadInput, quoted
 
 MEGABYTE = 2**20
-
-DEEPEST = 50
-"""Lists and mappings within one another that YAML may have; PyYAML's time is quadratic in them."""
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which no file can hold."""
@@ -37,11 +34,10 @@ class NotReadNow(CannotBeRead):
 
 
 @contextmanager
-def open_regular(path: Path, most: int | None, hint: str) -> Iterator[tuple[BufferedReader, int]]:
-    """Context manager: open a file of the disk; yields it and its size in bytes, which is at most `most`.
+def open_regular(path: Path, most: int | None, hint: str) -> Iterator[BufferedReader]:
+    """Context manager: open a file of the disk, which has at most `most` bytes.
 
-    CannotBeRead, ending with the `hint`, for a missing file, a folder, a pipe (which is not waited for), a
-    device.
+    CannotBeRead, ending with the `hint`, for a missing file, a folder, a pipe (which is not waited for), a device.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -54,19 +50,19 @@ def open_regular(path: Path, most: int | None, hint: str) -> Iterator[tuple[Buff
         kind = kinds.get(stat.S_IFMT(status.st_mode), "a device or socket, not a file")
         raise CannotBeRead(f"{path}: {kind}; {hint}")
     with os.fdopen(descriptor, "rb") as file:
-        _require_size(path, status.st_size, most, hint)
-        yield file, status.st_size
+        if most is not None and status.st_size > most:
+            sizes = f"{status.st_size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted"
+            raise CannotBeRead(f"{path}: {sizes}; {hint}")
+        yield file
 
 
 def read_bytes(path: Path, most: int, hint: str) -> bytes:
     """Read a whole file of at most `most` bytes; BadInput, ending with the `hint`, for anything else."""
-    with open_regular(path, most, hint) as (file, _):
+    with open_regular(path, most, hint) as file:
         try:
-            content = file.read()
+            return file.read()
         except OSError as error:
             raise _cannot(error, path, hint) from None
-    _require_size(path, len(content), most, hint)  # it may grow meanwhile
-    return content
 
 
 def read_text(path: Path, most: int, hint: str) -> str:
@@ -120,21 +116,15 @@ def read_rows(path: Path, largest: int, is_row: Callable[[object], bool]) -> lis
 
 
 def parse_yaml(text: str) -> dict[str, Any]:
-    """Parse a YAML mapping as OmegaConf does, without resolving interpolations; ValueError for anything else.
-
-    No aliases, whose copies of copies take any memory, and nothing deeper than `DEEPEST`, which takes hours.
-    """
+    """Parse a YAML mapping as OmegaConf does, without resolving interpolations; ValueError for anything else, and for
+    aliases, whose settings would change together."""
     import yaml
     from omegaconf._utils import get_yaml_loader
 
     try:
-        depth = 0
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if isinstance(event, yaml.AliasEvent) or depth > DEEPEST:
-                what = "an alias" if depth <= DEEPEST else f"more than {DEEPEST} lists or mappings in one another"
-                raise ValueError(f"{what} in line {event.start_mark.line + 1}")
         document = yaml.load(text, Loader=get_yaml_loader())
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            raise ValueError("an alias; write the settings out")
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(quoted(error, 200)) from None
     if not isinstance(document, dict | None):
@@ -166,26 +156,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"{quoted(text)} is too large a number")
+def _finite(text: str) -> float:
+    """A number of JSON, which are finite; json has a parser of its own for NaN and Infinity."""
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{quoted(text)} is no number of JSON, or too large a one")
     return value
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-_STRICT = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object, parse_float=_float)
+_STRICT = json.JSONDecoder(parse_constant=_finite, object_pairs_hook=_object, parse_float=_finite)
 
 
 def _cannot(error: OSError | ValueError, path: Path, hint: str) -> CannotBeRead:
     kind = NotReadNow if isinstance(error, OSError) and error.errno not in ABOUT_THE_NAME else CannotBeRead
     return kind(f"{path}: {reason(error)}; {hint}")
-
-
-def _require_size(path: Path, size: int, most: int | None, hint: str) -> None:
-    if most is not None and size > most:
-        sizes = f"{size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted"
-        raise CannotBeRead(f"{path}: {sizes}; {hint}")

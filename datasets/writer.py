@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ..common.errors import BadInput
-from ..common.files import named_path, new_folder, sync_folder, temporary_sibling, write_atomic, write_synced
+from ..common.files import named_path, new_folder, synced_file, write_atomic
 from ..common.folder_lock import FolderLock, claimed
 from .folder import ASIDE, DESCRIPTION, EPISODES, episode_name, next_number, read_info, require_same, subfolder, to_text
 from .parquet import to_parquet
@@ -50,9 +50,7 @@ class DatasetWriter:
             number = self._next if self._alone and self._next else max(self._next, next_number(self.folder))
             content = to_parquet(episode, self.info, number)
             path = self._episodes / episode_name(number, content)
-            with temporary_sibling(path) as partial:
-                write_synced(partial, content)
-                partial.rename(path)
-            sync_folder(self._episodes)
+            with synced_file(path) as partial:
+                partial.write_bytes(content)
             self._next = number + 1
             return path

@@ -102,8 +102,8 @@ def checkpoints(folder: Path) -> list[Path]:
 def load_checkpoint(path: Path) -> dict[str, Any]:
     """Load the state that `save_checkpoint` wrote; BadInput for any other file."""
     try:
-        with open_regular(path, None, "expected a checkpoint") as (file, size):
-            length = int.from_bytes(file.read(8), "little")
+        with open_regular(path, None, "expected a checkpoint") as file:
+            length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size
             if not 0 < length <= min(LARGEST_HEADER, size - 8):
                 raise ValueError(f"a header of {length:,} bytes in a file of {size:,}")
             require_whole(file)

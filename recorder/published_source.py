@@ -155,7 +155,7 @@ def read_expert_file(path: Path) -> ExpertFile:
     [n], `episode_starts` bool [n], and `episode_returns`, one per episode. The observation after an episode's last
     action is missing.
     """
-    arrays = read_arrays(path, ARRAYS, LARGEST, EXPECTED)
+    arrays = read_arrays(path, lambda _: ARRAYS, LARGEST, EXPECTED)
     with naming(path):
         observations = _require("obs", arrays["obs"], (None, len(FEATURES)))
         rows = len(observations)

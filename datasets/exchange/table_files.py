@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...common.errors import LONGEST_REASON, BadInput, naming, quoted
-from ...common.npz import array_names, read_arrays
+from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE, parse_json, read_bytes
 
 LARGEST = 2048 * MEGABYTE
@@ -193,8 +193,7 @@ def _parquet(path: Path, choose: Choose) -> pa.Table:
 
 def _arrays(path: Path, choose: Choose) -> dict[str, Column]:
     """Arrays of an `.npz`. Never unpickles anything."""
-    names = choose(array_names(path, LARGEST, EXPECTED))
-    arrays = read_arrays(path, [*dict.fromkeys(names)], _most_unpacked(path.stat().st_size), EXPECTED)
+    arrays = read_arrays(path, choose, _most_unpacked(path.stat().st_size), EXPECTED)
     for name, array in arrays.items():
         if not array.ndim:
             raise BadInput(f"{name} are a single value, expected a row for each decision")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...common.files import write_atomic
+from ...common.files import atomic_file
 from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE
 from ...envs.names import FEATURES
@@ -30,10 +30,8 @@ def samples_path(folder: Path, digest: str) -> Path:
 def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]]) -> None:
     """Keep the samples of a recording's games, float64 [n, 71] each, as published."""
     lengths = np.array([len(game) for game in games])
-    write_atomic(
-        samples_path(folder, digest),
-        lambda file: np.savez_compressed(file, observations=np.concatenate(games), lengths=lengths),
-    )
+    with atomic_file(samples_path(folder, digest)) as partial:
+        np.savez_compressed(partial, observations=np.concatenate(games), lengths=lengths)
 
 
 def read_samples(folder: Path, digest: str) -> list[NDArray[np.float64]]:
@@ -45,7 +43,7 @@ def read_samples(folder: Path, digest: str) -> list[NDArray[np.float64]]:
             f"{path}: no such file; reconstruction needs the recording's full numbers, which an import keeps: import "
             "it again into a new dataset (qwop-record source=import)"
         )
-    arrays = read_arrays(path, ("observations", "lengths"), LARGEST, "import the recording again")
+    arrays = read_arrays(path, lambda _: ("observations", "lengths"), LARGEST, "import the recording again")
     observations, lengths = arrays["observations"], arrays["lengths"]
     fits = observations.ndim == 2 and observations.shape[1] == len(FEATURES) and observations.dtype == np.float64
     if not fits or lengths.ndim != 1 or lengths.dtype.kind != "i" or lengths.min(initial=1) < 1:

@@ -93,7 +93,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["steps=1,2"], "steps=1,2: expected a whole number"),
         (["steps=${nothing}"], "steps=${nothing}: expected a whole number"),
         (["names=José"], "names=José: expected a list of texts"),
-        (["names=" + "[" * 20_000], "names=[[["),
+        (["names=" + "[" * 1000], "names=[[["),
         (["note=a\udcff"], "note=a\\udcff: expected a text"),
         (["a..b=3"], "a..b=3: expected setting=value"),
         (["pet=cow"], "pet=cow: no such option; choose one of cat, dog\n"),
