@@ -6,7 +6,7 @@ from typing import Any
 
 from ..common.command import read_own_file
 from ..common.cores import cores
-from ..common.errors import BadInput, quoted
+from ..common.errors import BadInput, naming, quoted
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.run_folder import CONFIGURATION, command_line, require_no_other_run, to_yaml
@@ -43,31 +43,29 @@ class CompareSettings(Settings):
         rows = {name: node.pop(name) for name in [*node] if name not in names}
         if typo := next((name for name in rows if nearest(name, names) is not None), None):
             raise NoSuchSetting(typo, names)
+        if (file := node.get("rows")) is not None:
+            document = read_own_file("rows", str(file), "expected a file of rows")
+            with naming(f"rows={file}"):
+                if unknown := sorted(document.keys() - {*names, "rows"}):
+                    raise NoSuchSetting(unknown[0], names)
+                if not isinstance(own := document.pop("rows", {}), Mapping):
+                    raise BadInput(f"rows are {quoted(own)}, expected names of rows")
+            node.update({**document, **node})
+            rows = {**own, **rows}
+        if not rows:
+            raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or a file of rows")
         node["row"] = rows
-
-    def check(self) -> None:
-        for name, row in self.row.items():  # here, too: a misspelt setting needs no PyTorch
-            if not isinstance(row, str | Sequence | Mapping):
-                raise BadInput(f"{name}: {quoted(row)}, expected folders of finished runs, or command lines")
 
 
 def run(settings: CompareSettings) -> None:
     """Compare the rows, run what is missing, and leave tables and report in `out`."""
     from .main import compare  # with PyTorch
 
-    out, path, names = Path(settings.out), settings.rows, {"jobs", "seeds", "against", "title"}
-    document = {} if path is None else read_own_file("rows", path, "expected a file of rows")
-    if unknown := sorted(document.keys() - names - {"rows"}):
-        raise BadInput(f"{path}: {quoted(unknown[0])} is unknown; expected rows, {', '.join(sorted(names))}")
-    own = document.pop("rows", {})
-    rows = {**own, **settings.row} if isinstance(own, dict) else {}
-    if not rows:
-        raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or a file with rows by name")
+    out = Path(settings.out)
     with exclusive_lock(out, "out", within=("made",)):
         require_no_other_run(out, CompareSettings, WRITES)
         try:
-            options = document | settings.model_dump(include=names, exclude_unset=True)
-            comparison = compare(rows, out=out, **options)
+            comparison = compare(settings.row, **settings.model_dump(exclude={"rows", "row"}))
         except KeyboardInterrupt:
             print("stopped; the same command goes on with the runs that are missing")
             raise

@@ -55,27 +55,19 @@ def compare(
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if out is None else out)
         work = jobs_of(rows, seeds, folder)
-        failures = run_missing([job for every in work.values() for job in every], jobs)
-        runs_of_rows = {}
-        for name, row in rows.items():
-            places = [row] if isinstance(row, str) else [*row]
-            if name in work:
-                places = [str(job.folder) for job in work[name] if job.folder not in failures]
-            if places and not name.startswith("_"):
-                runs_of_rows[name] = read_row(name, places)
-    if not runs_of_rows:
+        failures = run_missing(work, jobs)
+        places = {name: [row] if isinstance(row, str) else [*row] for name, row in rows.items()}
+        for name in {job.row for job in work}:
+            places[name] = [str(job.folder) for job in work if job.row == name and job.folder not in failures]
+        compared = {name: read_row(name, every) for name, every in places.items() if every and not name.startswith("_")}
+    if not compared:
         raise BadInput(f"nothing to compare: {next(iter(failures.values()), 'give rows')}")
     curves = pd.concat(
         pd.DataFrame(run.pop("log")).assign(environment=run["environment"], row=row, seed=run["seed"])
-        for row, runs in runs_of_rows.items() for run in runs
+        for row, runs in compared.items() for run in runs
     )  # fmt: skip
-    lines, milestones = [*lines_of(runs_of_rows, against)], [*milestones_of(curves)]
-    results = {
-        "lines": lines,
-        "milestones": milestones,
-        "rows": runs_of_rows,
-        "failed": {place.name: last for place, last in failures.items()},
-    }
+    lines, failed = [*lines_of(compared, against)], {place.name: last for place, last in failures.items()}
+    results = {"lines": lines, "milestones": [*milestones_of(curves)], "rows": compared, "failed": failed}
     markdown, html = _reports(title, results, curves)
     if out is not None:
         write_atomic(folder / "results.json", dumps(results, indent=1) + "\n")

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from gymnasium.error import Error
 
-from ..commands import evaluate, finetune, pretrain
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, read_json
 from ..common.run_folder import CONFIGURATION, REPORT, command_line, read_settings, words_of
@@ -60,43 +59,37 @@ def read_run(folder: Path) -> Plain:
     """The finished run of `qwop-evaluate`, `qwop-finetune` or `qwop-pretrain` in a folder; BadInput for anything else.
 
     greedy, drawn: figures of its final policy's games, as `Evaluation.summary` has them; empty if none were played.
-    decisions: until that policy. is_best: it is the best of several that were evaluated. origins: the commands, times
-    and machine, where `qwop-compare` ran them. log: rows of `metrics.jsonl`; without one of its own, that of a folder
-    within it counts: of the training that an evaluation follows.
+    origins: the commands, times and machine, where `qwop-compare` ran them. log: rows of `metrics.jsonl`; without one
+    of its own, that of a folder within it counts: of the training that an evaluation follows.
     """
-    is_best, command, games = False, finetune, dict[str, Mapping[str, Any]]()
-    last: Mapping[str, Any]
+    (_, note), path = read_note(folder), folder / CONFIGURATION
+    settings = read_settings(path) if path.exists() else {}  # other programs may leave evaluations, too
+    about: Mapping[str, Any]
     if (folder / EVALUATION).exists():
-        command, last = evaluate, read_json(folder / EVALUATION, LARGEST, "remove it")
-        games = {GREEDY if last.get("settings", {}).get("greedy") else DRAWN: last}
+        program, about = "qwop-evaluate", read_json(folder / EVALUATION, LARGEST, "remove it")
+        games = {GREEDY if about.get("settings", {}).get("greedy") else DRAWN: about}
     elif (folder / CLONE).exists():
-        command, last = pretrain, read_json(folder / CLONE, LARGEST, "remove it")
-        games = {GREEDY if one["greedy"] else DRAWN: one for one in last["games"]}
+        program, about = "qwop-pretrain", read_json(folder / CLONE, LARGEST, "remove it")
+        games = {GREEDY if one["greedy"] else DRAWN: one for one in about["games"]}
     elif (folder / REPORT).exists() and (folder / METRICS).exists():
         every = [read_evaluation(path) for path in folder.glob("phases/*.json")]
-        last = max(every, key=lambda one: one["decisions"], default={})
-        if is_best := len(every) > 1 and read_settings(folder / CONFIGURATION)["schedule"]["keep"] == "best":
-            last = best_policy(folder).figures
-        games = {GREEDY: last, DRAWN: last.get("drawn", {})}
+        about = max(every, key=lambda one: one["decisions"], default={})
+        if len(every) > 1 and settings["schedule"]["keep"] == "best":
+            about = best_policy(folder).figures
+        program, games = "qwop-finetune", {GREEDY: about, DRAWN: about.get("drawn", {})}
     else:
         raise BadInput(f"{folder}: no finished run of qwop-finetune, qwop-evaluate or qwop-pretrain")
     if not any("mean_return" in one for one in games.values()):
         raise BadInput(f"{folder}: no policy played games; run qwop-evaluate with its policy, and give that folder")
-    (_, note), path = read_note(folder), folder / CONFIGURATION
-    settings = read_settings(path) if path.exists() else {}  # other programs may leave evaluations, too
-    line = command_line(command.program, words_of(path) if settings else (), without=OWN)
     logs = [folder / METRICS, *sorted(folder.glob(f"*/{METRICS}"), reverse=True)]
-    log = next((read_metrics(path.parent) for path in logs if path.exists()), [])
     return {
         "folder": str(folder),
         "seed": note.get("seed", settings.get("seed", 0)),
-        "environment": last["environment"]["id"],
+        "environment": about["environment"]["id"],
         **{kind: figures_of(games.get(kind, {})) for kind in KINDS},
-        "command": "\n".join(note.get("row", [line])),
-        "decisions": last.get("decisions", log[-1]["decisions"] if log else 0),
-        "is_best": is_best,
+        "command": "\n".join(note.get("row", [command_line(program, words_of(path) if settings else (), without=OWN)])),
         "origins": note.get("done", []),
-        "log": log,
+        "log": next((read_metrics(path.parent) for path in logs if path.exists()), []),
     }
 
 
@@ -116,10 +109,9 @@ def estimate(statistic: Callable[..., Any], *samples: Any) -> tuple[Any, Any, An
     value = statistic(*(one[None] for one in every))[0]
     if min(map(len, every)) < 2:
         return value, None, None
-    generator, values = np.random.default_rng(0), []
-    for _ in range(RESAMPLES // 100):  # in blocks, to limit memory with many seeds
-        values.append(statistic(*(one[generator.integers(0, len(one), (100, len(one)))] for one in every)))
-    return value, *np.quantile(np.concatenate(values), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    generator = np.random.default_rng(0)
+    resamples = [one[generator.integers(0, len(one), (RESAMPLES, len(one)))] for one in every]
+    return value, *np.quantile(statistic(*resamples), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
 
 
 def mean(values: Any) -> Any:
@@ -130,6 +122,11 @@ def interquartile_mean(values: Any) -> Any:
     """The mean without the lowest and the highest quarter of the seeds, ⌊n/4⌋ at each end: the mean below four."""
     quarter = values.shape[1] // 4
     return np.sort(values, axis=1)[:, quarter : values.shape[1] - quarter].mean(axis=1)
+
+
+def gap(ours: Any, theirs: Any) -> Any:
+    """The difference of the means of two rows."""
+    return mean(ours) - mean(theirs)
 
 
 def improvement(ours: Any, theirs: Any) -> Any:
@@ -165,33 +162,31 @@ def lines_of(rows: Rows, against: str | None = None) -> Iterator[Plain]:
         raise BadInput(f"against={against}: no such row; expected one of {', '.join(rows)}")
     names = ["environment", "figure", "games", "row", "seed", "value"]
     every = (
-        (run["environment"], figure, games, row, run["seed"], run[games].get(figure))
+        (environment, figure, games, row, run["seed"], run[games].get(figure))
+        for environment in dict.fromkeys(run["environment"] for runs in rows.values() for run in runs)
         for figure in FIGURES for games in KINDS for row, runs in rows.items() for run in runs
-        if not (figure == "mean_return" and "mean_metres" in run[games])
+        if run["environment"] == environment and not (figure == "mean_return" and "mean_metres" in run[games])
     )  # fmt: skip
     frame = pd.DataFrame(every, columns=names).astype({"value": float})
-    for environment, part in frame.groupby("environment", sort=False):
-        for (figure, games), group in part.groupby(["figure", "games"], sort=False):
-            values = {str(row): one.set_index("seed")["value"] for row, one in group.groupby("row", sort=False)}
-            control = against if against in values else [*values][-1]
-            for row, by_seed in values.items() if group["value"].notna().any() else ():
-                ours, theirs = by_seed.dropna(), values[control].dropna()
-                line: Plain = {"environment": environment, "figure": FIGURES[str(figure)], "games": games, "row": row}
-                line |= {"seeds": len(ours), "runs": len(by_seed), "values": ours.to_dict()}
-                if len(ours):
-                    line |= _with_ends("mean", mean, ours) | _with_ends("iqm", interquartile_mean, ours)
-                if row != control and len(ours) and len(theirs):
-                    gaps = (ours - theirs).dropna()
-                    line |= {"against": control, "paired": len(gaps) > 1}
-                    gap = (mean, gaps) if len(gaps) > 1 else (lambda one, other: mean(one) - mean(other), ours, theirs)
-                    line |= _with_ends("difference", *gap)
-                    better = (theirs, ours) if figure == "median_seconds" else (ours, theirs)
-                    line |= _with_ends("improvement", improvement, *better)
-                yield line
-
-
-def _with_ends(name: str, *terms: Any) -> Plain:
-    return dict(zip((name, f"{name}_low", f"{name}_high"), estimate(*terms), strict=True))
+    for (environment, figure, games), group in frame.groupby(names[:3], sort=False):
+        values = {str(row): one.set_index("seed")["value"] for row, one in group.groupby("row", sort=False)}
+        control = against if against in values else [*values][-1]
+        for row, by_seed in values.items() if group["value"].notna().any() else ():
+            ours, theirs = by_seed.dropna(), values[control].dropna()
+            line: Plain = {"environment": environment, "figure": FIGURES[str(figure)], "games": games, "row": row}
+            line |= {"seeds": len(ours), "runs": len(by_seed), "values": ours.to_dict()}
+            statistics: dict[str, tuple[Any, ...]] = {}
+            if len(ours):
+                statistics = {"mean": (mean, ours), "iqm": (interquartile_mean, ours)}
+            if row != control and len(ours) and len(theirs):
+                pairs = (ours - theirs).dropna()
+                line |= {"against": control, "paired": len(pairs) > 1}
+                statistics["difference"] = (mean, pairs) if line["paired"] else (gap, ours, theirs)
+                better = (theirs, ours) if figure == "median_seconds" else (ours, theirs)
+                statistics["improvement"] = (improvement, *better)
+            for name, terms in statistics.items():
+                line |= zip((name, f"{name}_low", f"{name}_high"), estimate(*terms), strict=True)
+            yield line
 
 
 def milestones_of(curves: pd.DataFrame) -> Iterator[Plain]:

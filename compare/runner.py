@@ -35,37 +35,33 @@ WITH_FOLDER = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil",
 
 @dataclass(frozen=True)
 class Job:
-    """A run. row: its row's command lines; commands: those of this seed; after: folders of the runs that they name."""
+    """A run. lines: its row's command lines; commands: those of this seed; after: folders of runs that they name."""
 
-    row: list[str]
+    row: str
+    lines: list[str]
     seed: int
     folder: Path
     commands: list[list[str]]
     after: list[Path]
 
 
-def jobs_of(rows: Mapping[str, Row], seeds: int | Sequence[int], out: Path) -> dict[str, list[Job]]:
-    """The runs of each row of command lines; BadInput for a row that is wrong, before any is run.
+def jobs_of(rows: Mapping[str, Row], seeds: int | Sequence[int], out: Path) -> list[Job]:
+    """The runs of all rows of command lines; BadInput for a row that is wrong, before any is run.
 
     In a command line {seed}, {run} (the run's folder), {out} and the names of rows above are replaced: these by the
     folder of their run with this seed, or of their first run.
     """
-    jobs: dict[str, list[Job]] = {}
+    jobs = list[Job]()
     for name, row in rows.items():
         with naming(name):
             lines, numbers = _lines_and_seeds(row, seeds)
-            every = []
+            above = jobs[::-1]
             for seed in numbers if lines[0].startswith(("qwop-", "python ")) else ():
                 folder = out / f"{file_name(name)}-{seed}"
-                others = {
-                    above: next((one for one in of if one.seed == seed), of[0]).folder for above, of in jobs.items()
-                }
-                names = {**others, "seed": seed, "run": folder, "out": out}
-                commands = [_words(line, {one: str(value) for one, value in names.items()}) for line in lines]
-                after = [other for above, other in others.items() if f"{{{above}}}" in " ".join(lines)]
-                every.append(Job(lines, seed, folder, commands, after))
-            if every:
-                jobs[name] = every
+                others = {one.row: one.folder for one in [*above, *(one for one in above if one.seed == seed)]}
+                names = {one: str(value) for one, value in {**others, "seed": seed, "run": folder, "out": out}.items()}
+                after = [other for one, other in others.items() if f"{{{one}}}" in " ".join(lines)]
+                jobs.append(Job(name, lines, seed, folder, [_words(line, names) for line in lines], after))
     return jobs
 
 
@@ -107,23 +103,24 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
     that other commands made.
     """
     for job in jobs:
-        if (before := read_note(job.folder)[1]) and [*map(shlex.split, before["row"])] != [*map(shlex.split, job.row)]:
-            raise BadInput(f"{job.folder}: was made by {'; '.join(before['row'])}; give out= another folder")
-    cores = cycle(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+        before = read_note(job.folder)[1].get("row", job.lines)
+        if [*map(shlex.split, before)] != [*map(shlex.split, job.lines)]:
+            raise BadInput(f"{job.folder}: was made by {'; '.join(before)}; give out= another folder")
+    cores = cycle(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ())
     stopped, running = Event(), list[subprocess.Popen[bytes]]()
     ends: dict[Path, Future[str]] = {}
 
     def take_core() -> None:
         """Keep a thread, and the processes that it starts, on a core of its own."""
-        if cores is not None:
-            os.sched_setaffinity(0, {next(cores)})
+        if (core := next(cores, None)) is not None:
+            os.sched_setaffinity(0, {core})
 
     def carry_out(job: Job) -> str:
         """Run the commands that are not done; the last line of one that fails, else an empty text."""
         if failures := [folder.name for folder in job.after if ends[folder].result()]:
             return f"needs {failures[0]}, which failed"
         note, before = read_note(job.folder)
-        record = before or {"seed": job.seed, "row": job.row, "done": []}
+        record = before or {"seed": job.seed, "row": job.lines, "done": []}
         note.parent.mkdir(parents=True, exist_ok=True)
         output = note.with_suffix(".txt")
         for words in job.commands[len(record["done"]) :]:
@@ -131,14 +128,12 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
             output.unlink(missing_ok=True)  # a link is not followed
             with output.open("xb") as file:
                 process = subprocess.Popen(
-                    _line(words), stdout=file, stderr=subprocess.STDOUT, env={**os.environ, **ONE_THREAD},
-                    start_new_session=True,
-                )  # fmt: skip
-                running.append(process)
-                if stopped.is_set():
-                    process.terminate()
-                code = process.wait()
-            if code:
+                    _line(words), stdout=file, stderr=file, env={**os.environ, **ONE_THREAD}, start_new_session=True
+                )
+            running.append(process)
+            if stopped.is_set():
+                process.terminate()
+            if code := process.wait():
                 text = output.read_text(encoding="utf-8", errors="replace").strip()
                 return text.splitlines()[-1].strip() if text else f"exit code {code}"
             record["done"].append({"command": shlex.join(words), "seconds": time.monotonic() - began, **origin()})

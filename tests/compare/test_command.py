@@ -20,24 +20,22 @@ def test_words_that_are_no_settings_name_rows() -> None:
     }  # fmt: skip
 
 
-def test_rows_of_folders_are_compared(runs_folder: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
-    out = f"out={tmp_path / 'out'}"
-    result = run_command(compare, f"fast={runs_folder}/fast-*", f"slow={runs_folder}/slow-*", "against=fast", out)
-    assert (result.code, result.err) == (0, "")
-    assert "| fast | 2 of 2 | " in result.out
-    assert f"report: {tmp_path}/out/report.html" in result.out
-    lines = json.loads((tmp_path / "out/results.json").read_text())["lines"]
-    assert {line["row"]: line.get("against") for line in lines} == {"fast": None, "slow": "fast"}
-
-
 def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
     runs_folder: Path, tmp_path: Path, run_command: Callable[..., Any]
 ) -> None:
-    rows = tmp_path / "rows.yaml"
-    rows.write_text(f"title: From a file\nagainst: slow\nrows:\n  slow: {runs_folder}/slow-*\n")
-    run_command(compare, f"rows={rows}", f"fast={runs_folder}/fast-*", "against=fast", f"out={tmp_path / 'out'}")
-    assert "difference from fast" in (tmp_path / "out/table.md").read_text()
-    assert "<h1>From a file</h1>" in (tmp_path / "out/report.html").read_text()
+    """A failed run is named at the end."""
+    rows, out = tmp_path / "rows.yaml", tmp_path / "out"
+    bad = f"qwop-evaluate policy={tmp_path}/none.safetensors"
+    rows.write_text(f"title: From a file\nseeds: 1\nagainst: slow\nrows: {{slow: {runs_folder}/slow-*, bad: {bad}}}\n")
+    result = run_command(compare, f"rows={rows}", f"fast={runs_folder}/fast-*", "against=fast", f"out={out}")
+    assert "| fast | 2 of 2 | " in result.out
+    assert f"report: {tmp_path}/out/report.html" in result.out
+    lines = json.loads((out / "results.json").read_text())["lines"]
+    assert {line["row"]: line.get("against") for line in lines} == {"fast": None, "slow": "fast"}
+    assert "<h1>From a file</h1>" in (out / "report.html").read_text()
+    assert result.code == 2
+    assert result.err.startswith("qwop-compare: bad-0 failed: qwop-evaluate: ")
+    assert "Failed: bad-0: qwop-evaluate: " in (out / "table.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -50,8 +48,9 @@ def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
         (["a=qwop-fintune seed=1"], "a: qwop-fintune: no such command"),
         (["a=qwop-finetune sed=1"], "a: sed: no such setting; did you mean seed?"),
         (["rows=nowhere.yaml"], "rows=nowhere.yaml: nowhere.yaml: no such file"),
-        (["rows=bad.yaml"], "bad.yaml: row is unknown; expected rows, against, jobs, seeds, title"),
+        (["rows=bad.yaml"], "rows=bad.yaml: job: no such setting; did you mean jobs?"),
         (["rows=list.yaml"], "rows=list.yaml: "),
+        (["rows=inner.yaml"], "rows=inner.yaml: rows are a, expected names of rows"),
         (["rows=empty.yaml"], "no rows"),
     ],
 )
@@ -59,22 +58,13 @@ def test_a_wrong_line_is_one_sentence_and_nothing_is_written(
     words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("bad.yaml").write_text("row: {}\n")
-    Path("list.yaml").write_text("- a\n")
-    Path("empty.yaml").write_text("seeds: 3\n")
+    for name, text in {"bad": "job: 2\nrows: {a: b}", "list": "- a", "inner": "rows: a", "empty": "seeds: 3"}.items():
+        Path(f"{name}.yaml").write_text(f"{text}\n")
     result = run_command(compare, *words)
     assert result.code == 2
     assert result.err.startswith(f"qwop-compare: {complaint}")
     assert result.err.count("\n") == 1
     assert not Path("runs/compare").exists()
-
-
-def test_a_failed_run_is_named_at_the_end(tmp_path: Path, run_command: Callable[..., Any], runs_folder: Path) -> None:
-    bad = f"bad=qwop-evaluate policy={tmp_path}/none.safetensors"
-    result = run_command(compare, f"fast={runs_folder}/fast-*", bad, "seeds=1", f"out={tmp_path / 'out'}")
-    assert result.code == 2
-    assert result.err.startswith("qwop-compare: bad-0 failed: qwop-evaluate: ")
-    assert "Failed: bad-0: qwop-evaluate: " in (tmp_path / "out/table.md").read_text()
 
 
 def test_fine_tuning_with_several_seeds_is_a_comparison_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,20 +15,19 @@ from qwop.compare.runner import Job, jobs_of, run_missing
 
 WORK = """
 import os, pathlib, sys, time
-given = dict(word.split("=", 1) for word in sys.argv[1:])
-folder = pathlib.Path(given["out"])
+words = dict(word.split("=", 1) for word in sys.argv[1:])
+folder = pathlib.Path(words["out"])
 folder.mkdir(parents=True, exist_ok=True)
-print("begins")
-if given.get("fails"):
-    sys.exit("work: " + given["fails"])
+if words.get("fails"):
+    sys.exit("work: " + words["fails"])
 (folder / "began").write_text(str(time.monotonic()))
 pace = pathlib.Path("pace")
-time.sleep(float(pace.read_text() if pace.exists() else given.get("takes", 0)))
+time.sleep(float(pace.read_text() if pace.exists() else words.get("takes", 0)))
 cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-(folder / "said").write_text(f"{given} {cores} {os.environ['OMP_NUM_THREADS']}")
+(folder / "threads").write_text(f"{cores} {os.environ['OMP_NUM_THREADS']}")
 (folder / "ended").write_text(str(time.monotonic()))
 with (folder / "calls").open("a") as file:
-    file.write(given.get("call", "-"))
+    file.write(words.get("call", "-"))
 """
 
 
@@ -38,8 +37,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("work.py").write_text(WORK)
 
 
-def jobs(out: str = "out", seeds: int = 2, **rows: str | list[str]) -> list[Job]:
-    return [job for every in jobs_of(rows, seeds, Path(out)).values() for job in every]
+def jobs(seeds: int = 2, **rows: str | list[str]) -> list[Job]:
+    return jobs_of(rows, seeds, Path("out"))
 
 
 def test_names_in_braces_are_replaced_and_settings_in_braces_stay() -> None:
@@ -51,22 +50,20 @@ def test_names_in_braces_are_replaced_and_settings_in_braces_stay() -> None:
     ]  # fmt: skip
     assert second.commands[0][1] == "policy=out/base-1/policy.safetensors"
     assert second.after == [Path("out/base-1")]
-
-
-def test_a_seed_or_folder_of_the_rows_own_stays() -> None:
-    (job, _) = jobs(row=["qwop-pretrain seed=1{seed} out={run}/tuned", "qwop-dataset describe data/me"])
-    assert job.commands == [
+    job, _ = jobs(row=["qwop-pretrain seed=1{seed} out={run}/tuned", "qwop-dataset describe data/me"])
+    assert job.commands == [  # its own seed and folder stay
         ["qwop-pretrain", "seed=10", "out=out/row-0/tuned"], ["qwop-dataset", "describe", "data/me"],
     ]  # fmt: skip
 
 
 def test_a_row_with_one_run_serves_every_seed() -> None:
     games = {"command": "python work.py out={run}", "seeds": [5]}
-    jobs_of_rows = jobs_of({"_games": games, "row": "qwop-pretrain dataset={_games}"}, [0, 5], Path("o"))
-    assert [job.commands[0][1] for job in jobs_of_rows["row"]] == ["dataset=o/_games-5"] * 2
+    _, *others = jobs_of({"_games": games, "row": "qwop-pretrain dataset={_games}"}, [0, 5], Path("o"))
+    assert [job.commands[0][1] for job in others] == ["dataset=o/_games-5"] * 2
 
 
 def test_what_is_done_is_not_repeated() -> None:
+    """A run computes with one thread on its core."""
     work = ["python work.py out={run}/a call=x", "python work.py out={run}/b call=y"]
     for _ in range(2):
         assert run_missing(jobs(row=work), 2) == {}
@@ -76,17 +73,14 @@ def test_what_is_done_is_not_repeated() -> None:
         1, work, ["python work.py out=out/row-1/a call=x", "python work.py out=out/row-1/b call=y"],
     )  # fmt: skip
     assert {"seconds", "day", "software", "machine"} <= note["done"][0].keys()
-
-
-def test_a_run_computes_with_one_thread_on_its_core() -> None:
-    run_missing(jobs(row="python work.py out={run}", seeds=1), 1)
-    assert Path("out/row-0/said").read_text().endswith("1")
-    if hasattr(os, "sched_getaffinity"):
-        assert f"[{min(os.sched_getaffinity(0))}] 1" in Path("out/row-0/said").read_text()
+    own = [f"[{core}] 1" for core in os.sched_getaffinity(0)] if hasattr(os, "sched_getaffinity") else ["[] 1"]
+    assert Path("out/row-0/a/threads").read_text() in own
+    with pytest.raises(BadInput, match=r"out/row-0: was made by python work.py out=\{run\}/a.*; give out= another"):
+        run_missing(jobs(row="python work.py out={run} takes=0.1"), 1)
 
 
 @pytest.mark.parametrize(("workers", "overlap"), [(1, False), (2, True)])
-def test_as_many_runs_as_asked_for_go_on_at_the_same_time(workers: int, overlap: bool) -> None:
+def test_as_many_runs_as_workers_go_on_at_the_same_time(workers: int, overlap: bool) -> None:
     run_missing(jobs(row="python work.py out={run} takes=1.5"), workers)
     first, second = (
         [float(Path(f"out/row-{seed}/{name}").read_text()) for name in ("began", "ended")] for seed in (0, 1)
@@ -106,18 +100,12 @@ def test_a_failed_run_has_its_last_line_and_the_others_go_on() -> None:
     assert not Path("out/made/bad-0.json").exists()
 
 
-def test_a_run_of_other_commands_is_not_overwritten() -> None:
-    run_missing(jobs(row="python work.py out={run}", seeds=1), 1)
-    with pytest.raises(BadInput, match=r"out/row-0: was made by python work.py out=\{run\}; give out= another folder"):
-        run_missing(jobs(row="python work.py out={run} takes=0.1", seeds=1), 1)
-
-
 PROGRAM = """
 from pathlib import Path
 from qwop.common.ends import one_line_end
 from qwop.compare.runner import jobs_of, run_missing
 with one_line_end("compare"):
-    run_missing(jobs_of({"row": "python work.py out={run}"}, 2, Path("out"))["row"], 1)
+    run_missing(jobs_of({"row": "python work.py out={run}"}, 2, Path("out")), 1)
 """
 
 
@@ -149,7 +137,7 @@ def test_an_interrupted_training_is_resumed() -> None:
 
 
 def test_a_name_with_quotes_spaces_and_slashes_is_a_folder() -> None:
-    (job,) = jobs_of({"_o's/a b": "python work.py out={run}"}, 1, Path("my out"))["_o's/a b"]
+    (job,) = jobs_of({"_o's/a b": "python work.py out={run}"}, 1, Path("my out"))
     assert job.folder == Path("my out/_o's-a b-0")
     assert job.commands == [["python", "work.py", "out=my out/_o's-a b-0"]]
     with pytest.raises(BadInput, match="it's: No closing quotation"):
