@@ -1,6 +1,7 @@
-"""Replay memories: a ring of items with their sources, whose observations are vectors in one array or images with each
-frame stored once; and the memory of sequences, sampled uniformly."""
+"""Replay memories: a ring of items with their sources, in which each frame of a picture is stored once; and the memory
+of sequences, sampled uniformly."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
@@ -12,61 +13,9 @@ from ..experience.sequences import Sequences, TruncatedObservations, source_shar
 
 Items = TypeVar("Items")
 
-BLOCK = 4096
-"""Number of frames to allocate memory for at a time."""
-
-
-class Ring:
-    """Slots 0 … capacity − 1, of which 0 … size − 1 are filled, the oldest at `start` (0 until the ring is full)."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self.size = 0
-        self.start = 0
-
-    def push(self, n: int) -> NDArray[np.int64]:
-        """Allocate slots, int64 [n], for the next n items, each overwriting the oldest once the ring is full."""
-        if n > self.capacity:
-            raise ValueError(f"{n} items at once into a memory of {self.capacity}")
-        slots = (self.start + self.size + np.arange(n)) % self.capacity
-        evicted = max(0, self.size + n - self.capacity)
-        self.start = (self.start + evicted) % self.capacity
-        self.size += n - evicted
-        return slots
-
-    def by_age(self) -> NDArray[np.int64]:
-        """The filled slots, oldest first: int64 [size]."""
-        return (self.start + np.arange(self.size)) % self.capacity
-
-
-class ArrayStore:
-    """`capacity` slots of `each` observations of one shape and type, stored unchanged in one array."""
-
-    def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
-        self._array = observation.zeros(capacity, each)
-
-    def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
-        """Store observations [n, each, *shape] in these slots, replacing their contents."""
-        self._array[slots] = observations
-
-    def take(self, slots: NDArray[np.int64]) -> Observations:
-        """Copies of the observations of these slots, [n, each, *shape]."""
-        return self._array[slots]
-
-    def drop(self, slots: NDArray[np.int64]) -> None:
-        """Free these slots. Does nothing here: they are overwritten when reused."""
-
-    def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Contents of these slots, in order, in the store's compact form; for `put_packed`."""
-        return {"observations": self._array[slots]}
-
-    def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
-        """Store the result of `packed` for the same number of slots in these slots."""
-        self._array[slots] = packed["observations"]
-
 
 class FrameStore:
-    """Store for images: each distinct frame is stored once, and stacks are assembled when read.
+    """`capacity` slots of `each` pictures, read and written like an array: each distinct frame is stored once.
 
     The observation after a decision shares all but one frame of its stack with the observation before it, and is also
     the observation before the next decision: of the eight frames of a transition with stacks of four, one is new.
@@ -75,108 +24,92 @@ class FrameStore:
     """
 
     def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
-        self._observation = observation
-        self._each = each
+        self._shape = each, *observation.shape
         self._frame_size = observation.size // observation.stack
-        self._index = np.full((capacity, each * observation.stack), -1, dtype=np.int32)
-        self._blocks: list[NDArray[np.uint8]] = []
-        self._uses = np.zeros(0, dtype=np.int32)
-        self._hashes = np.zeros(0, dtype=np.int64)
-        self._free: list[int] = []
-        self._known: dict[int, int] = {}
+        self._slots = np.full((capacity, each * observation.stack), None, dtype=object)
+        """Frames of each slot, as bytes; None: free."""
+        self._frames: dict[bytes, bytes] = {}
+        self._uses: Counter[bytes] = Counter()
 
-    def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
-        frames = np.ascontiguousarray(observations, dtype=np.uint8).reshape(-1, self._frame_size)
-        # Added before the old contents are removed, so that shared frames are kept.
-        numbers = np.array([self._number(frame) for frame in frames], dtype=np.int32)
-        self.drop(slots)
-        self._index[slots] = numbers.reshape(len(slots), self._index.shape[1])
+    def __setitem__(self, slots: NDArray[np.int64], observations: Observations) -> None:
+        """Store observations [n, each, *shape] in these slots, replacing their contents."""
+        data, size = np.ascontiguousarray(observations, dtype=np.uint8).tobytes(), self._frame_size
+        self._put(slots, [data[start : start + size] for start in range(0, len(data), size)])
 
-    def take(self, slots: NDArray[np.int64]) -> Observations:
-        frames = self._frames(self._index[slots].ravel())
-        return frames.reshape(len(slots), self._each, *self._observation.shape)
+    def __getitem__(self, slots: NDArray[np.int64]) -> Observations:
+        """Copies of the observations of these slots, [n, each, *shape]."""
+        frames = bytearray().join(self._slots[slots].flat)
+        return np.frombuffer(frames, dtype=np.uint8).reshape(len(slots), *self._shape)
 
     def drop(self, slots: NDArray[np.int64]) -> None:
-        for number in self._index[slots].ravel().tolist():
-            if number >= 0:
-                self._uses[number] -= 1
-                if not self._uses[number]:
-                    self._forget(number)
-        self._index[slots] = -1
+        """Free these slots."""
+        for frame in self._slots[slots].flat:
+            if frame is not None:
+                self._uses[frame] -= 1
+                if not self._uses[frame]:
+                    del self._uses[frame], self._frames[frame]
+        self._slots[slots] = None
 
     def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        numbers, first, index = np.unique(self._index[slots], return_index=True, return_inverse=True)
-        order = first.argsort()  # as they appear, whatever their numbers are
-        index = order.argsort()[index.reshape(len(slots), self._index.shape[1])]
-        return {"frames": self._frames(numbers[order]), "index": index.astype(np.int32)}
+        """Contents of these slots, in order, with each frame once; for `put_packed`."""
+        numbers: dict[bytes, int] = {}
+        held = self._slots[slots]
+        index = [numbers.setdefault(frame, len(numbers)) for frame in held.flat]
+        frames = np.frombuffer(bytearray().join(numbers), dtype=np.uint8).reshape(-1, self._frame_size)
+        return {"frames": frames, "index": np.array(index, dtype=np.int32).reshape(held.shape)}
 
     def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
-        frames, index = np.asarray(packed["frames"], dtype=np.uint8), np.asarray(packed["index"])
+        """Store the result of `packed` for the same number of slots in these slots."""
+        frames = [np.asarray(frame, dtype=np.uint8).tobytes() for frame in packed["frames"]]
+        self._put(slots, [frames[number] for number in np.ravel(packed["index"]).tolist()])
+
+    def _put(self, slots: NDArray[np.int64], frames: list[bytes]) -> None:
+        self._uses.update(frames)  # before the old contents are removed, so that shared frames are kept
+        frames = [self._frames.setdefault(frame, frame) for frame in frames]
         self.drop(slots)
-        numbers = np.array([self._number(frame) for frame in frames], dtype=np.int32)
-        self._index[slots] = numbers[index]
-        self._uses += np.bincount(numbers[index].ravel(), minlength=len(self._uses)).astype(np.int32)
-        for number in numbers.tolist():  # storing counted each once
-            self._uses[number] -= 1
-
-    def _frames(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """Copies of the frames with these numbers, [n, size]."""
-        frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
-        for place, number in enumerate(numbers.tolist()):
-            frames[place] = self._blocks[number // BLOCK][number % BLOCK]
-        return frames
-
-    def _number(self, frame: NDArray[np.uint8]) -> int:
-        """Store a frame if it is new, increment its reference count, and return its number."""
-        key = hash(frame.tobytes())
-        number = self._known.get(key, -1)
-        # Two frames with the same hash are both stored, but only the first is found again.
-        if number < 0 or not np.array_equal(self._blocks[number // BLOCK][number % BLOCK], frame):
-            collision = number >= 0
-            if not self._free:
-                self._grow()
-            number = self._free.pop()
-            self._blocks[number // BLOCK][number % BLOCK] = frame
-            self._hashes[number] = key
-            if not collision:
-                self._known[key] = number
-        self._uses[number] += 1
-        return number
-
-    def _forget(self, number: int) -> None:
-        self._free.append(number)
-        key = int(self._hashes[number])
-        if self._known.get(key) == number:
-            del self._known[key]
-
-    def _grow(self) -> None:
-        first = len(self._blocks) * BLOCK
-        self._blocks.append(np.empty((BLOCK, self._frame_size), dtype=np.uint8))
-        self._uses = np.concatenate([self._uses, np.zeros(BLOCK, dtype=np.int32)])
-        self._hashes = np.concatenate([self._hashes, np.zeros(BLOCK, dtype=np.int64)])
-        self._free.extend(range(first + BLOCK - 1, first - 1, -1))
+        self._slots[slots] = np.array(frames, dtype=object).reshape(len(slots), self._slots.shape[1])
 
 
 class Memory(Generic[Items]):
     """The newest `capacity` items; one source can be removed in a single call. Each image frame is stored once.
 
-    Removal keeps the order of the rest and frees the slots, so no item of the source remains. Subclasses push and
-    sample. columns: an array for each field of an item, [capacity, ...], among them `source`; each: observations of an
-    item.
+    Removal keeps the order of the rest and frees the slots, so no item of the source remains. Subclasses sample.
+    columns: an array for each field of an item, [capacity, ...]; that of `observations`, of which an item has `each`,
+    is added. Slots 0 … size − 1 are filled, the oldest at `start` (0 until the memory is full).
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], each: int, observation: ObservationSpec) -> None:
-        self._columns, self._observation = columns, observation
-        self._ring = Ring(len(columns["source"]))
-        store = FrameStore if observation.is_image else ArrayStore
-        self._observations: FrameStore | ArrayStore = store(self._ring.capacity, each, observation)
+        self._observation = observation
+        self._capacity, self._size, self._start = len(next(iter(columns.values()))), 0, 0
+        pictures = FrameStore(self._capacity, each, observation) if observation.is_image else None
+        self._columns: dict[str, Any] = {
+            **columns,
+            "observations": observation.zeros(self._capacity, each) if pictures is None else pictures,
+        }
 
     def __len__(self) -> int:
-        return self._ring.size
+        return self._size
+
+    def push(self, items: Any) -> NDArray[np.int64]:
+        """Store items in order, each overwriting the oldest once the memory is full; return their slots, int64 [n].
+
+        A field that the items do not have is 0.
+        """
+        n = len(items.observations)
+        if n > self._capacity:
+            raise ValueError(f"{n} items at once into a memory of {self._capacity}")
+        slots = (self._start + self._size + np.arange(n)) % self._capacity
+        evicted = max(0, self._size + n - self._capacity)
+        self._start = (self._start + evicted) % self._capacity
+        self._size += n - evicted
+        for name, column in self._columns.items():
+            values = getattr(items, name)
+            column[slots] = 0 if values is None else values
+        return slots
 
     def remove(self, source: int) -> int:
         """Remove every item of this source immediately; return their number."""
-        by_age = self._ring.by_age()
+        by_age = self._by_age()
         rest = by_age[self._columns["source"][by_age] != source]
         self._refill(self._state_of(rest))
         return len(by_age) - len(rest)
@@ -191,11 +124,19 @@ class Memory(Generic[Items]):
 
     def get_state(self) -> dict[str, object]:
         """The state for `set_state` of a memory of the same shape; arrays are copies, oldest first."""
-        return {**self._state_of(self._ring.by_age()), "start": self._ring.start}
+        return {**self._state_of(self._by_age()), "start": self._start}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`, every item in its slot."""
         self._refill(state, int(state["start"]))
+
+    def _by_age(self) -> NDArray[np.int64]:
+        """The filled slots, oldest first: int64 [size]."""
+        return (self._start + np.arange(self._size)) % self._capacity
+
+    def _rows(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Copies of the columns in these slots."""
+        return {name: column[slots] for name, column in self._columns.items()}
 
     def _read(self, slots: NDArray[np.int64]) -> Items:
         """Copies of the items in these slots."""
@@ -203,20 +144,23 @@ class Memory(Generic[Items]):
 
     def _state_of(self, slots: NDArray[np.int64]) -> dict[str, Any]:
         """Contents of these slots, in their order."""
-        return {
-            "columns": {name: column[slots] for name, column in self._columns.items()},
-            "observations": self._observations.packed(slots),
+        packed = {
+            name: column.packed(slots) if isinstance(column, FrameStore) else column[slots]
+            for name, column in self._columns.items()
         }
+        return {"columns": packed}
 
     def _refill(self, state: dict[str, Any], start: int = 0) -> NDArray[np.int64]:
         """Replace the contents with a state from `_state_of`, the oldest at `start`; return the slots, oldest first."""
-        self._observations.drop(self._ring.by_age())
-        columns = state["columns"]
-        self._ring.start, self._ring.size = start, len(columns["source"])
-        slots = self._ring.by_age()
+        before = self._by_age()
+        self._start, self._size = start, len(next(iter(state["columns"].values())))
+        slots = self._by_age()
         for name, column in self._columns.items():
-            column[slots] = columns[name]
-        self._observations.put_packed(slots, state["observations"])
+            if isinstance(column, FrameStore):
+                column.drop(before)
+                column.put_packed(slots, state["columns"][name])
+            else:
+                column[slots] = state["columns"][name]
         return slots
 
 
@@ -238,24 +182,20 @@ class SequenceMemory(Memory[Sequences]):
         super().__init__(columns, steps + 1, observation)
         self._finals: dict[int, tuple[NDArray[np.int64], Observations]] = {}
 
-    def push(self, sequences: Sequences) -> None:
-        """Store the sequences in order, each overwriting the oldest once the memory is full."""
-        slots = self._ring.push(len(sequences))
-        for name, column in self._columns.items():
-            values = getattr(sequences, name)
-            column[slots] = 0 if values is None else values
-        self._observations.put(slots, sequences.observations)
-        for slot in slots:
-            self._finals.pop(int(slot), None)
+    def push(self, sequences: Sequences) -> NDArray[np.int64]:
+        slots = super().push(sequences)
+        for slot in slots.tolist():
+            self._finals.pop(slot, None)
         self._hold(slots, sequences.finals)
+        return slots
 
     def sample(self, n: int, generator: np.random.Generator) -> Sequences:
         """Sample n sequences uniformly from the whole memory, with replacement."""
         return self._read(generator.integers(len(self), size=n))
 
     def _read(self, slots: NDArray[np.int64]) -> Sequences:
-        columns: dict[str, Any] = {name: column[slots] for name, column in self._columns.items()}
-        return Sequences(observations=self._observations.take(slots), finals=self._finals_of(slots), **columns)
+        rows: dict[str, Any] = self._rows(slots)
+        return Sequences(finals=self._finals_of(slots), **rows)
 
     def _state_of(self, slots: NDArray[np.int64]) -> dict[str, Any]:
         return {**super()._state_of(slots), "finals": self._finals_of(slots)._asdict()}

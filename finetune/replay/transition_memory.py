@@ -1,6 +1,6 @@
 """Replay memories of transitions, sampled uniformly or by priority."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,12 @@ class TransitionMemory(Memory[Transitions]):
             "discounts": np.zeros(capacity, dtype=np.float32),
             "source": np.zeros(capacity, dtype=np.int8),
         }
-        # Observations before and after a transition are in one store, because they share frames.
+        # Observations before and after a transition are in one column, because they share frames.
         super().__init__(columns, 2, observation)
 
     def push(self, transitions: Transitions) -> NDArray[np.int64]:
-        """Store them in order, each overwriting the oldest once the memory is full; return their slots."""
-        slots = self._ring.push(len(transitions))
-        for name, column in self._columns.items():
-            column[slots] = getattr(transitions, name)
         both = np.stack([transitions.observations, transitions.next_observations], axis=1)
-        self._observations.put(slots, both)
-        return slots
+        return super().push(replace(transitions, observations=both))
 
     def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
         """Sample n transitions uniformly from the whole memory, with replacement. beta is ignored; weights are 1."""
@@ -59,9 +54,9 @@ class TransitionMemory(Memory[Transitions]):
         """Set the priorities of a sample from its TD errors δ [B], if the memory has any."""
 
     def _read(self, slots: NDArray[np.int64]) -> Transitions:
-        both = self._observations.take(slots)
-        columns = {name: column[slots] for name, column in self._columns.items()}
-        return Transitions(observations=both[:, 0], next_observations=both[:, 1], **columns)
+        rows = self._rows(slots)
+        both = rows.pop("observations")
+        return Transitions(observations=both[:, 0], next_observations=both[:, 1], **rows)
 
 
 def importance_weights(probabilities: NDArray[np.float64], size: int, beta: float) -> NDArray[np.float64]:
@@ -126,7 +121,7 @@ class PrioritisedMemory(TransitionMemory):
 
     def _refill(self, state: dict[str, Any], start: int = 0) -> NDArray[np.int64]:
         slots = super()._refill(state, start)
-        self._tree.set(np.arange(self._ring.capacity), np.zeros(self._ring.capacity))
+        self._tree.set(np.arange(self._capacity), np.zeros(self._capacity))
         self._tree.set(slots, np.asarray(state["priorities"]))
         return slots
 

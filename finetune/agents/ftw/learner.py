@@ -1,7 +1,7 @@
 """The two-timescale agent: networks of the auxiliary tasks, observations to predict rewards from, and the learner."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -110,22 +110,10 @@ class WindowMemory(Memory[Windows]):
     """The newest `capacity` windows."""
 
     def __init__(self, capacity: int, observation: ObservationSpec) -> None:
-        columns: dict[str, NDArray[Any]] = {
-            "rewards": np.zeros(capacity, np.float32),
-            "source": np.zeros(capacity, np.int8),
-        }
-        super().__init__(columns, WINDOW, observation)
-
-    def push(self, observations: Observations, rewards: NDArray[np.float32]) -> None:
-        slots = self._ring.push(len(rewards))
-        self._columns["rewards"][slots] = rewards
-        self._observations.put(slots, observations.reshape(len(slots), WINDOW, *self._observation.shape))
-
-    def _read(self, slots: NDArray[np.int64]) -> Windows:
-        return Windows(self._observations.take(slots), self._columns["rewards"][slots])
+        super().__init__({"rewards": np.zeros(capacity, np.float32)}, WINDOW, observation)
 
     def sample(self, n: int, generator: np.random.Generator) -> Windows:
-        return self._read(generator.integers(len(self), size=n))
+        return Windows(**self._rows(generator.integers(len(self), size=n)))
 
 
 class RewardStores(Resumable):
@@ -135,7 +123,7 @@ class RewardStores(Resumable):
     """
 
     def __init__(self, capacity: int, observation: ObservationSpec, generator: np.random.Generator) -> None:
-        self._most, self._generator = -(-capacity // SHARE), generator
+        self._most, self._generator, self._shape = -(-capacity // SHARE), generator, observation.shape
         self.none, self.some = (WindowMemory(capacity, observation) for _ in range(2))
 
     def __len__(self) -> int:
@@ -156,7 +144,8 @@ class RewardStores(Resumable):
                 row, step = row[subset], step[subset]
             if len(row):
                 steps = step[:, None] + np.arange(1 - WINDOW, 1)
-                memory.push(played.observations[row[:, None], steps], signals[row, step])
+                observations = played.observations[row[:, None], steps].reshape(*steps.shape, *self._shape)
+                memory.push(Windows(observations, signals[row, step]))
 
     def sample(self, count: int) -> Windows:
         """Sample count // 2 windows of each kind, with replacement; neither memory may be empty."""

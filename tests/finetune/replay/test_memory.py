@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, interleave
-from qwop.finetune.replay.memory import ArrayStore, FrameStore, SequenceMemory
+from qwop.finetune.replay.memory import FrameStore, SequenceMemory
 from qwop.finetune.replay.transition_memory import TransitionMemory
 
 from ..fakes import check_sequences, make_sequences
-from .contents import KINDS, Kind, as_pictures, check, contents, frames
+from .contents import KINDS, Kind, as_pictures, check, contents
 
 kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
@@ -77,58 +77,30 @@ def pairs(seen: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 @pytest.mark.parametrize(
-    ("observation", "kind"),
+    ("observation", "once"),
     [
-        (ObservationSpec((71,)), ArrayStore),
-        (ObservationSpec((128,), "uint8"), ArrayStore),  # the memory of an Atari game is no picture
-        (ObservationSpec((84, 84), "uint8"), FrameStore),
-        (GREY, FrameStore),
+        (ObservationSpec((71,)), False),
+        (ObservationSpec((128,), "uint8"), False),  # the memory of an Atari game is no picture
+        (ObservationSpec((84, 84), "uint8"), True),
+        (GREY, True),
     ],
 )
-def test_pictures_alone_are_kept_by_frames(observation: ObservationSpec, kind: type) -> None:
-    assert isinstance(TransitionMemory(3, observation)._observations, kind)
+def test_pictures_alone_are_kept_by_frames(observation: ObservationSpec, once: bool) -> None:
+    assert isinstance(TransitionMemory(3, observation)._columns["observations"], FrameStore) is once
 
 
-def test_a_frame_that_many_stacks_show_is_stored_once() -> None:
-    store = FrameStore(200, 2, GREY)
-    store.put(np.arange(100), pairs(stacks(101)))
-    assert frames(store) == 104
-    store.put(np.arange(100, 200), pairs(stacks(101)))  # the same pictures again, as from a demonstration
-    assert frames(store) == 104
-
-
-def test_frames_leave_with_the_last_observation_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qwop.finetune.replay.memory.BLOCK", 16)  # several blocks
-    store = FrameStore(50, 2, GREY)
-    seen = pairs(stacks(301))
+def test_a_frame_that_many_stacks_show_is_stored_once_and_leaves_with_the_last_of_them() -> None:
+    store, seen = FrameStore(50, 2, GREY), pairs(stacks(301))
     for first in range(0, 300, 25):
         slots = np.arange(first, first + 25) % 50
-        store.put(slots, seen[first : first + 25])
-        check(store)
-        assert frames(store) <= 50 + 4
-        assert np.array_equal(store.take(slots), seen[first : first + 25])
+        for _ in range(2):  # the same pictures again keep their slots
+            store[slots] = seen[first : first + 25]
+            check(store)
+            assert len(store._frames) == min(first + 25, 50) + 4 + (25 < first < 50)
+            assert np.array_equal(store[slots], seen[first : first + 25])
     store.drop(np.arange(50))
     check(store)
-    assert frames(store) == 0
-
-
-def test_overwriting_a_slot_by_what_it_holds_keeps_it() -> None:
-    store = FrameStore(1, 2, GREY)
-    one = pairs(stacks(2))
-    for _ in range(3):
-        store.put(np.array([0]), one)
-        check(store)
-    assert np.array_equal(store.take(np.array([0])), one)
-
-
-def test_different_frames_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qwop.finetune.replay.memory.hash", lambda frame: 7, raising=False)
-    store = FrameStore(12, 2, GREY)
-    seen = pairs(stacks(6))
-    for slots in (np.arange(5), np.arange(5, 10), np.arange(5)):
-        store.put(slots, seen)
-        assert np.array_equal(store.take(slots), seen)
-        check(store)
+    assert not store._frames
 
 
 @pytest.fixture

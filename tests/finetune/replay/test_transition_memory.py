@@ -1,6 +1,7 @@
 """Replay of transitions: what is drawn how often, with which weight, what leaves, and the bytes that pictures take."""
 
 from dataclasses import replace
+from sys import getsizeof
 
 import numpy as np
 import pytest
@@ -9,11 +10,10 @@ from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, mixed
-from qwop.finetune.replay.memory import BLOCK
 from qwop.finetune.replay.transition_memory import PrioritisedMemory, SumTree, TransitionMemory, importance_weights
 
 from ..fakes import make_transitions
-from .contents import check, contents, nbytes, values
+from .contents import check, contents, values
 
 
 def memory(capacity: int = 8, alpha: float = 0.6) -> PrioritisedMemory:
@@ -88,15 +88,16 @@ def test_clearing_forgets_priorities_too() -> None:
 
 
 def test_a_million_transitions_of_atari_would_take_less_than_eight_gigabytes() -> None:
-    capacity = BLOCK
+    capacity, size = 1024, 84 * 84
     one = TransitionMemory(capacity, ObservationSpec((4, 84, 84), "uint8"))
     frames = np.random.default_rng(0).integers(256, size=(512 + 4, 84, 84)).astype(np.uint8)
     for first in range(0, capacity + 512, 512):
         frames[:, 0, 0] = first // 512  # or it would be the same film again
         seen = np.stack([frames[i : i + 4] for i in range(513)])
         one.push(replace(make_transitions(512, first=first), observations=seen[:-1], next_observations=seen[1:]))
-    # A block is taken at a time, so a memory this small has one more than it needs.
-    assert 0 < (nbytes(one) - BLOCK * 84 * 84) / capacity * 1e6 < 8e9
+    store = one._columns["observations"]
+    held = sum(map(getsizeof, store._frames)) + getsizeof(store._frames) + getsizeof(store._uses) + store._slots.nbytes
+    assert capacity * size < held < 8e9 * capacity / 1e6
     assert one.sample(1, 1.0, np.random.default_rng(0)).transitions.observations.dtype == np.uint8
 
 
