@@ -17,8 +17,7 @@ from ....policies.devices import autocast, undisturbed
 from ....policies.networks import Actor, ActorCritic, with_q_head
 from ...experience.sequences import DEMONSTRATIONS, LIVE, Sequences, concatenate, discounted_returns, interleave
 from ...log import UpdateStats, means_by_source
-from ...replay.behaviour import Behaviour, is_uniform
-from ...replay.demonstrations import RecordedSequences, sequences_for
+from ...replay.demonstrations import Behaviour, RecordedSequences, is_uniform, sequences_for
 from ...replay.memory import SequenceMemory
 from ...schedules.environments import rewarded_alike
 from ...schedules.phase import Phase, PhaseValues

@@ -18,8 +18,7 @@ from qwop.finetune.agents.rlpd.learner import RlpdAgent
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, discounted_returns
 from qwop.finetune.log import RunLog
-from qwop.finetune.replay.behaviour import Behaviour
-from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences, recorded_transitions
+from qwop.finetune.replay.demonstrations import Behaviour, Demonstrations, RecordedSequences, recorded_transitions
 from qwop.finetune.replay.memory import SequenceMemory
 from qwop.finetune.replay.settings import BehaviourSettings
 from qwop.finetune.replay.transition_memory import PrioritisedMemory, TransitionMemory

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.datasets.schema import Episode
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, interleave
-from qwop.finetune.replay.behaviour import Behaviour, Probabilities
-from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
+from qwop.finetune.replay.demonstrations import Behaviour, Demonstrations, Probabilities, RecordedSequences
 from qwop.finetune.replay.settings import BehaviourSettings
 
 from ..fakes import make_episode, make_sequences
