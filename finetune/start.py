@@ -19,7 +19,6 @@ from ..datasets.schema import DatasetInfo
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
-from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..pretrain.clone import clone, untrained
 from ..pretrain.settings import CloningSettings
@@ -122,7 +121,7 @@ def find_start(
             say(f"demonstrations: replayed for the policy's task, {start.environment}")
         _require_same(start, name or "the clone", dataset)
         new = start.network
-        if name == SCRATCH and isinstance(new, LayeredNetwork) and not new.scaler.fitted:
+        if name == SCRATCH and not new.scaler.fitted:
             new.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
     return Start(start, dataset, to_clone)
 

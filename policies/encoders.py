@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ..common.errors import BadInput
-from ..envs.spec import SMALLEST_PICTURE, Observations, ObservationSpec
+from ..envs.spec import SMALLEST_PICTURE, ObservationSpec
 from .devices import WEIGHTS
 from .sizes import CONVOLUTIONS, NATURE
 
@@ -45,8 +45,10 @@ class ObservationScaler(nn.Module):
         """Use the statistics of `observations` [n, size], computed in float64 so that a large mean does not cost
         precision."""
         rows = np.asarray(observations)
-        mean = _summed(rows, lambda part: part) / len(rows)
-        return self.take(mean, np.sqrt(_summed(rows, lambda part: np.square(part - mean)) / len(rows)))
+        mean = rows.mean(axis=0, dtype=np.float64)
+        parts = (rows[first : first + ROWS_AT_ONCE] for first in range(0, len(rows), ROWS_AT_ONCE))
+        squares: Any = sum(np.square(part - mean).sum(axis=0) for part in parts)
+        return self.take(mean, np.sqrt(squares / len(rows)))
 
     def take(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Self:
         """Use these statistics, [size] each; a constant column is centred, not stretched."""
@@ -75,16 +77,6 @@ class PixelScaler(nn.Module):
 
     def forward(self, observations: Tensor) -> Tensor:
         return observations.to(WEIGHTS, copy=True).div_(255.0)  # in place, because pictures are large
-
-
-def _summed(rows: Observations, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Sum of a function of float64 rows, [size], added in order without a float64 copy of all rows."""
-    total = np.zeros((1, *rows.shape[1:]))
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        part = function(rows[first : first + ROWS_AT_ONCE].astype(np.float64))
-        total = np.concatenate([total, part]).sum(axis=0, keepdims=True)
-    sums: NDArray[np.float64] = total[0]
-    return sums
 
 
 class RunningStatistics:

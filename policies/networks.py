@@ -46,8 +46,8 @@ KINDS: Mapping[str, Any] = {
 class Described:
     """Base class of networks that a file describes by arguments of their constructor.
 
-    described: the names of these arguments. Each has an attribute of its name; that of `convolutions`, which only
-    networks of pictures describe, is `convolutions_name`.
+    described: the names of these arguments, which are attributes, too. Only networks of pictures describe
+    `convolutions`.
     """
 
     observation: ObservationSpec
@@ -55,10 +55,8 @@ class Described:
 
     def description(self) -> dict[str, object]:
         """The settings of the architecture, as plain data."""
-        names = {name: name for name in self.described if name != "convolutions"}
-        if "convolutions" in self.described and self.observation.is_image:
-            names["convolutions"] = "convolutions_name"
-        return {name: _plain(getattr(self, attribute)) for name, attribute in names.items()}
+        names = (name for name in self.described if name != "convolutions" or self.observation.is_image)
+        return {name: _plain(getattr(self, name)) for name in names}
 
     @classmethod
     def arguments(cls, description: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,25 +69,47 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value.item() if isinstance(value, Tensor) else value
 
 
-class Network(Described, nn.Module, metaclass=Undisturbed):
-    """Base class of the networks of a `Policy`.
+def _spec(observation: ObservationSpec | int) -> ObservationSpec:
+    """An int n stands for observations float32 [n]."""
+    return ObservationSpec((observation,)) if isinstance(observation, int) else observation
 
-    A subclass takes raw observations [..., *observation.shape] of type `observation.dtype`, on any device, and scales
-    them itself. A memoryless network has `logits`; one with a memory has `initial_state` and `step` instead. The
-    constructor with the `arguments` in its `description` builds an untrained copy.
+
+class Network(Described, nn.Module, metaclass=Undisturbed):
+    """Base class of the networks of a `Policy`, which take raw observations on any device and scale them themselves.
+
+    A memoryless network has `logits`; one with a memory has `initial_state` and `step` instead. The constructor with
+    the `arguments` in its `description` builds an untrained copy. Observations are rows, [..., observation.size],
+    float32 or uint8.
     """
 
     architecture: ClassVar[str]
-    """The name in policy files; `architectures.ARCHITECTURES` has the class by it."""
+    """The name in policy files; `files.ARCHITECTURES` has the class by it."""
 
     judging: ClassVar[tuple[str, ...]] = ()
     """Names of the parts that only estimate values, on which no decision depends."""
 
-    def __init__(self, observation: ObservationSpec | int, actions: int) -> None:
-        """An int n stands for observations float32 [n]."""
+    def __init__(self, observation: ObservationSpec | int, actions: int, hidden: Sequence[int] = ()) -> None:
+        """observation: an int n stands for float32 [n]. hidden: widths of the layers."""
         super().__init__()
-        self.observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
-        self.actions = actions
+        self.observation, self.actions, self.hidden = _spec(observation), actions, tuple(hidden)
+        self.scaler: ObservationScaler | PixelScaler = PixelScaler()
+        if self.observation.dtype == "float32":
+            # Rows of any shape: these networks do not depend on the layout.
+            self.observation = ObservationSpec((self.observation.size,))
+            self.scaler = ObservationScaler(self.observation.size)
+
+    @classmethod
+    def untrained(
+        cls, settings: Any, observation: ObservationSpec | int, actions: int, generator: torch.Generator
+    ) -> Self:
+        """A new network with the settings that have the names of the constructor's arguments, such as `hidden`."""
+        options = {name: getattr(settings, name) for name in cls.described if hasattr(settings, name)}
+        return cls(observation, actions, **{"generator": generator, **options})
+
+    def layer_input(self, observations: Tensor) -> Tensor:
+        """Inputs of the first layer: scaled numbers, or the bytes of pictures, which the convolutions scale."""
+        unscaled = self.observation.is_image and observations.dtype == torch.uint8
+        return observations if unscaled else self.scaler(observations)
 
     def logits(self, observations: Tensor) -> Tensor:
         """Logits of the actions' probabilities, [..., actions], of raw observations."""
@@ -102,9 +122,9 @@ class Network(Described, nn.Module, metaclass=Undisturbed):
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
         """One decision in each of n games: logits [n, actions] and the following state.
 
-        observations [n, *observation.shape]; state as `initial_state` or the step before gave it.
+        observations [n, ...] of any shape, flattened to rows; state as `initial_state` or the step before gave it.
         """
-        return self.logits(observations), state
+        return self.logits(observations.flatten(1)), state
 
     def feed(self, state: State, actions: Tensor, rewards: Tensor) -> State:
         """The state after the actions that were taken, int64 [n], and their rewards, float32 [n].
@@ -115,49 +135,7 @@ class Network(Described, nn.Module, metaclass=Undisturbed):
         return state
 
 
-class LayeredNetwork(Network):
-    """Base class of the networks here: a scaler, convolutions for images, then layers of the widths `hidden`.
-
-    Takes observations as rows, [..., observation_size], float32 or uint8.
-    """
-
-    described: ClassVar[Sequence[str]] = ("hidden",)
-
-    def __init__(self, observation: ObservationSpec | int, actions: int, hidden: Sequence[int]) -> None:
-        super().__init__(observation, actions)
-        self.scaler: ObservationScaler | PixelScaler
-        if self.observation.dtype == "float32":
-            # Rows of any shape: these networks do not depend on the layout.
-            self.observation = ObservationSpec((self.observation.size,))
-            self.scaler = ObservationScaler(self.observation.size)
-        else:
-            self.scaler = PixelScaler()
-        self.hidden = tuple(hidden)
-
-    @classmethod
-    def untrained(
-        cls, settings: Any, observation: ObservationSpec | int, actions: int, generator: torch.Generator
-    ) -> Self:
-        """A new network with the settings that have the names of the constructor's arguments, such as `hidden`."""
-        options = {name: getattr(settings, name) for name in cls.described if hasattr(settings, name)}
-        return cls(observation, actions, **{"generator": generator, **options})
-
-    @property
-    def observation_size(self) -> int:
-        """Numbers in one observation."""
-        return self.observation.size
-
-    def layer_input(self, observations: Tensor) -> Tensor:
-        """Inputs of the first layer: scaled numbers, or the bytes of pictures, which the convolutions scale."""
-        unscaled = self.observation.is_image and observations.dtype == torch.uint8
-        return observations if unscaled else self.scaler(observations)
-
-    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
-        """Like `Network.step`; observations [n, ...] of any shape are flattened to rows."""
-        return self.logits(observations.flatten(1)), state
-
-
-class TrunkedPolicy(LayeredNetwork):
+class TrunkedPolicy(Network):
     """Base class of networks with a trunk and a policy head on its features.
 
     Weights are orthogonal with gain √2 in the trunk and 0.01 in the head, so that the initial policy is nearly uniform;
@@ -178,7 +156,7 @@ class TrunkedPolicy(LayeredNetwork):
         convolutions: str = NATURE,
     ) -> None:
         super().__init__(observation, actions, hidden)
-        self.convolutions_name = convolutions
+        self.convolutions = convolutions
         self.trunk = MLP(self.observation, self.hidden, self.activation, generator, convolutions)
         self.policy_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
         self.add_heads(generator)
@@ -187,7 +165,7 @@ class TrunkedPolicy(LayeredNetwork):
         """Make the heads other than the policy's."""
 
     def trunk_input(self, observations: Tensor, noise: Tensor | None = None) -> Tensor:
-        """Inputs of the trunk, [..., observation_size], from raw observations; noise: added to them once scaled."""
+        """Inputs of the trunk, [..., observation.size], from raw observations; noise: added to them once scaled."""
         scaled = self.layer_input(observations) if noise is None else self.scaler(observations).add_(noise)
         return bounded(scaled, self.observation) if self.bounds else scaled
 
@@ -219,7 +197,7 @@ class ActorCritic(TrunkedPolicy):
         self.q_head = orthogonal_linear(self.trunk.width, self.actions, 0.01, generator)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """Policy logits and Q values, both [..., actions], of raw observations [..., observation_size]."""
+        """Policy logits and Q values, both [..., actions], of raw observations [..., observation.size]."""
         features = self.features(observations)
         return self.policy_head(features), self.q_head(features)
 
@@ -261,7 +239,7 @@ def with_policy_of(network: TrunkedPolicy, kind: type[Kind], generator: torch.Ge
 
     Where only one of both clips observations, those beyond ±`SCALED_LIMIT` may have other probabilities.
     """
-    copy = kind(network.observation, network.actions, network.hidden, generator, network.convolutions_name)
+    copy = kind(network.observation, network.actions, network.hidden, generator, network.convolutions)
     copy.to(next(network.parameters()).device)
     for part in ("scaler", "trunk", "policy_head"):
         getattr(copy, part).load_state_dict(getattr(network, part).state_dict())
@@ -285,11 +263,8 @@ class Values(Described, nn.Module, metaclass=Undisturbed):
         generator: torch.Generator | None = None,
         convolutions: str = NATURE,
     ) -> None:
-        """An int n stands for observations float32 [n]."""
         super().__init__()
-        self.hidden = tuple(hidden)
-        self.convolutions_name = convolutions
-        self.observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
+        self.observation, self.hidden, self.convolutions = _spec(observation), tuple(hidden), convolutions
         self.trunk = MLP(self.observation, hidden, Tanh, generator, convolutions)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
@@ -299,7 +274,7 @@ class Values(Described, nn.Module, metaclass=Undisturbed):
         return features
 
     def forward(self, scaled: Tensor) -> Tensor:
-        """V(s), [...], of scaled observations [..., observation_size]."""
+        """V(s), [...], of scaled observations [..., observation.size]."""
         values: Tensor = self.head(self.features(scaled))
         return values.squeeze(-1)
 

@@ -14,7 +14,7 @@ from ..envs.spec import ObservationSpec
 from .dense_layers import DenseLayers
 from .devices import WEIGHTS
 from .encoders import Convolutions, relu_layers
-from .networks import LayeredNetwork
+from .networks import Network
 from .sizes import HIDDEN, NATURE
 
 
@@ -61,7 +61,7 @@ class Ensemble(nn.Sequential):
         return outputs.view(self.members, *rows.shape[:-1], -1)
 
 
-class EpsilonGreedy(LayeredNetwork):
+class EpsilonGreedy(Network):
     """Base class of networks of Q values, `forward`, that act ε-greedily by them.
 
     π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, exactly; of equal Q values the first counts as the argmax. ε is a
@@ -102,21 +102,17 @@ class QNetwork(EpsilonGreedy):
         convolutions: str = NATURE,
     ) -> None:
         super().__init__(observation, actions, hidden)
-        self.convolutions_name = convolutions
-        self.dueling, self.layer_norm = dueling, layer_norm
-        size = self.observation_size
-        if self.observation.is_image:
-            self.convolutions: nn.Module = Convolutions(self.observation, generator, convolutions)
-            size = self.convolutions.width
-        else:
-            self.convolutions = nn.Identity()
+        self.convolutions, self.dueling, self.layer_norm = convolutions, dueling, layer_norm
+        pictures = Convolutions(self.observation, generator, convolutions) if self.observation.is_image else None
+        self.pictures = nn.Identity() if pictures is None else pictures
+        size = self.observation.size if pictures is None else pictures.width
         if dueling:
             self.value = relu_layers((size, *self.hidden, 1), generator, layer_norm)
         self.advantage = relu_layers((size, *self.hidden, actions), generator, layer_norm)
 
     def forward(self, observations: Tensor) -> Tensor:
-        """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
-        features = self.convolutions(self.layer_input(observations))
+        """Q(s, ·), [..., actions], of raw observations [..., observation.size]."""
+        features = self.pictures(self.layer_input(observations))
         advantages: Tensor = self.advantage(features)
         if not self.dueling:
             return advantages
@@ -151,15 +147,15 @@ class EnsembleQ(EpsilonGreedy):
                 f"observations {self.observation}: an ensemble takes numbers, not pictures; use algorithm=dqn"
             )
         self.members = members
-        self.layers = Ensemble(members, (self.observation_size, *self.hidden, actions), generator)
+        self.layers = Ensemble(members, (self.observation.size, *self.hidden, actions), generator)
 
     def member_values(self, observations: Tensor) -> Tensor:
-        """Q_i(s, ·) of each member, [members, ..., actions], of raw observations [..., observation_size]."""
+        """Q_i(s, ·) of each member, [members, ..., actions], of raw observations [..., observation.size]."""
         values: Tensor = self.layers(self.scaler(observations))
         return values
 
     def forward(self, observations: Tensor) -> Tensor:
-        """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
+        """Q(s, ·), [..., actions], of raw observations [..., observation.size]."""
         return self.member_values(observations).mean(0)
 
 

@@ -13,7 +13,7 @@ from .dense_layers import Tanh
 from .devices import WEIGHTS, in_float64
 from .encoders import MLP, orthogonal_linear
 from .external_memory import HEADS, WORD, ExternalMemory, Heads, Slots
-from .networks import LayeredNetwork, bounded
+from .networks import Network, bounded
 from .sizes import HIDDEN, LATENT, MEMORY, PERIOD
 from .state import State
 
@@ -28,7 +28,7 @@ _FIRST, _SECOND = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
 """Odd constants of SplitMix64 (Steele et al. 2014), as signed numbers."""
 
 
-class RecurrentNetwork(LayeredNetwork):
+class RecurrentNetwork(Network):
     """Base class of policies with a memory: tanh layers over the observation, cores, and heads for π and V(s).
 
     A decision is `perceive`, which needs no state, then `think`. Weights are orthogonal, with gain √2 in the layers, 1
@@ -53,7 +53,7 @@ class RecurrentNetwork(LayeredNetwork):
         self.trunk = MLP(self.observation, self.hidden, Tanh, generator)
 
     def encode(self, rows: Tensor) -> Tensor:
-        """Outputs of the layers, [..., width], of raw observations [..., observation_size]."""
+        """Outputs of the layers, [..., width], of raw observations [..., observation.size]."""
         features: Tensor = self.trunk(bounded(self.layer_input(rows), self.observation))
         return features
 

@@ -19,7 +19,6 @@ from ..envs.engine import batch, workspace
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
 from ..envs.qwop.task import FRAMES_A_SECOND, GameArrays, QWOPTask
-from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .settings import SearchSettings
@@ -59,7 +58,7 @@ class Search:
             raise BadInput(
                 f"{policy.environment}: its games cannot be saved, as a search needs; search with a policy of QWOP-v1"
             )
-        if not isinstance(policy.network, LayeredNetwork) or policy.observation.is_image:
+        if policy.initial_state(1) or policy.observation.is_image:
             raise BadInput(
                 f"a policy of {policy.network.architecture} for {policy.observation}: a search needs a memoryless "
                 "network of numbers"

@@ -20,7 +20,7 @@ from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
 from ..policies.devices import choose_device, undisturbed
 from ..policies.files import load_policy, save_policy
-from ..policies.networks import LayeredNetwork
+from ..policies.networks import Network
 from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
@@ -65,7 +65,7 @@ def own_play_loss(log_before: Tensor, log_now: Tensor) -> Tensor:
 
 @undisturbed
 def distil(
-    network: LayeredNetwork,
+    network: Network,
     states: Tensor,
     actions: Tensor,
     own: Tensor,
@@ -113,13 +113,13 @@ def distil(
 
 
 @torch.no_grad()
-def _margins(network: LayeredNetwork, states: Tensor, actions: Tensor) -> Tensor:
+def _margins(network: Network, states: Tensor, actions: Tensor) -> Tensor:
     parts = zip(torch.split(states, ROWS), torch.split(actions, ROWS), strict=True)
     return torch.cat([margins(network.logits(some), choices) for some, choices in parts])
 
 
 @torch.no_grad()
-def _log_probabilities(network: LayeredNetwork, states: Tensor) -> Tensor:
+def _log_probabilities(network: Network, states: Tensor) -> Tensor:
     return torch.cat([network.logits(some).log_softmax(-1) for some in torch.split(states, ROWS)])
 
 
@@ -138,7 +138,7 @@ def _distil(settings: DistilCommandSettings) -> None:
     policy = load_policy(settings.policy)
     policy = replace(policy, environment=policy.environment.without("delay"))  # as its games were searched
     network = policy.network
-    if not isinstance(network, LayeredNetwork) or policy.observation.is_image or policy.environment.id != "QWOP-v1":
+    if policy.initial_state(1) or policy.observation.is_image or policy.environment.id != "QWOP-v1":
         raise BadInput(f"{settings.policy}: expected a memoryless policy of numbers for QWOP-v1, as a search needs")
     finishes = _finishes(settings, policy)
     write_configuration(settings, out)

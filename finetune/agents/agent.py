@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 from ...common.errors import BadInput
 from ...common.settings import Settings
 from ...policies.encoders import ObservationScaler, RunningStatistics
-from ...policies.networks import LayeredNetwork, Network, Values
+from ...policies.networks import Network, Values
 from ...policies.q_networks import EpsilonGreedy
 from ..experience.sequences import NStep, Sequences
 from ..log import RunLog, UpdateStats
@@ -88,18 +88,15 @@ class Learner(Resumable, Generic[N, S]):
         return tensor.to(self._device)
 
 
-L = TypeVar("L", bound=LayeredNetwork, covariant=True)
-
-
-class LiveLearner(Learner[L, S]):
+class LiveLearner(Learner[N, S]):
     """Learns from the newest live play, which is then discarded.
 
     A new network's scaler gets the statistics of all live play; those that a network comes with stay fixed.
     """
 
-    def __init__(self, network: L, settings: S, device: torch.device) -> None:
+    def __init__(self, network: N, settings: S, device: torch.device) -> None:
         super().__init__(network, settings, device)
-        self.statistics = RunningStatistics(0 if network.scaler.fitted else network.observation_size)
+        self.statistics = RunningStatistics(0 if network.scaler.fitted else network.observation.size)
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Learn from live play. Its statistics are added before the first update, but after later ones.
@@ -175,9 +172,9 @@ class LiveAgent(Agent):
     policy.
     """
 
-    learner: LiveLearner[LayeredNetwork, Settings]
+    learner: LiveLearner[Network, Settings]
 
-    def __init__(self, learner: LiveLearner[LayeredNetwork, Settings], log: RunLog) -> None:
+    def __init__(self, learner: LiveLearner[Network, Settings], log: RunLog) -> None:
         self.learner = learner
         self._log = log
 

@@ -23,7 +23,7 @@ from .settings import Discounted, LiveSettings
 from .vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
-    from ...policies.networks import LayeredNetwork, Network
+    from ...policies.networks import Network
     from ..run import Run
     from .agent import Agent, LiveLearner
 
@@ -54,9 +54,9 @@ class Algorithm:
         number of actions; and a generator of weights."""
         return cast("Network", self._code.new_network(settings, *interface))
 
-    def new_learner(self, *parts: Any) -> "LiveLearner[LayeredNetwork, Settings]":
+    def new_learner(self, *parts: Any) -> "LiveLearner[Network, Settings]":
         """Make a standalone learner of a network, settings, a seed that decides everything random, and a device."""
-        return cast("LiveLearner[LayeredNetwork, Settings]", self._code.new_learner(*parts))
+        return cast("LiveLearner[Network, Settings]", self._code.new_learner(*parts))
 
     @property
     def _code(self) -> Any:

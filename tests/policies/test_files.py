@@ -11,7 +11,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork, ValuedActor, Values
+from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ, QNetwork
 from qwop.policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 SEEN, PICTURE = ObservationSpec((4,)), ObservationSpec((36, 36), "uint8")
-NETWORKS: dict[str, Callable[[torch.Generator], LayeredNetwork]] = {
+NETWORKS: dict[str, Callable[[torch.Generator], Network]] = {
     "actor-critic": lambda random: ActorCritic(SEEN, 3, (16,), random),
     "actor": lambda random: Actor(SEEN, 3, (16,), random),
     "valued-actor": lambda random: ValuedActor(SEEN, 3, (16,), random),
@@ -44,7 +44,7 @@ def test_a_saved_policy_comes_back_whole(name: str, tmp_path: Path) -> None:
     network: Any = NETWORKS[name](torch.Generator().manual_seed(0))
     values = Values(SEEN, (8,), torch.Generator().manual_seed(1)) if name == "actor" else None
     policy = Policy(network, CARTPOLE, network.observation, {"seed": 7}, values, greedy=False, sharpness=0.5)
-    network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, network.observation_size)))
+    network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, network.observation.size)))
     if hasattr(network, "epsilon"):
         network.epsilon.fill_(0.25)
     loaded = load_policy(save_policy(tmp_path / "new" / "p.safetensors", policy))

@@ -10,7 +10,7 @@ from qwop.policies.networks import (
     SCALED_LIMIT,
     Actor,
     ActorCritic,
-    LayeredNetwork,
+    Network,
     TanhActorCritic,
     ValuedActor,
     Values,
@@ -55,7 +55,7 @@ def test_trunk_is_orthogonal_with_gain_root_two_heads_with_a_hundredth_and_biase
         *((one, ObservationSpec((36, 36), "uint8")) for one in (ActorCritic, Actor, ValuedActor, QNetwork)),
     ],
 )
-def test_generator_decides_the_weights(architecture: type[LayeredNetwork], observation: ObservationSpec) -> None:
+def test_generator_decides_the_weights(architecture: type[Network], observation: ObservationSpec) -> None:
     def weights(seed: int) -> list[torch.Tensor]:
         network = architecture(observation, 3, (8,), generator=torch.Generator().manual_seed(seed))
         return [one for one in network.parameters() if one.ndim > 1 and one.std() > 0]  # biases are all alike
@@ -147,7 +147,7 @@ SHAPES = [((3, 5), "float32"), *(
 @pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork])
 @pytest.mark.parametrize(("shape", "dtype"), SHAPES)
 def test_observations_of_any_shape_are_taken_also_as_rows(
-    architecture: type[LayeredNetwork], shape: tuple[int, ...], dtype: str
+    architecture: type[Network], shape: tuple[int, ...], dtype: str
 ) -> None:
     network = architecture(ObservationSpec(shape, dtype), 6, (8,), torch.Generator().manual_seed(0))
     seen = torch.randint(256, (5, *shape), dtype=getattr(torch, dtype))
@@ -184,7 +184,7 @@ EVERY = [ActorCritic, Actor, ValuedActor, QNetwork, RecurrentActorCritic]
 
 @pytest.mark.parametrize("architecture", EVERY)
 @pytest.mark.parametrize("shape", [(2, 36, 36), (128,)], ids=["pictures", "a console's memory"])
-def test_bytes_count_as_the_numbers_of_their_scaler(architecture: type[LayeredNetwork], shape: tuple[int, ...]) -> None:
+def test_bytes_count_as_the_numbers_of_their_scaler(architecture: type[Network], shape: tuple[int, ...]) -> None:
     spec = ObservationSpec(shape, "uint8")
     network = architecture(spec, 6, (8,), generator=torch.Generator().manual_seed(0))
     seen = torch.randint(256, (5, spec.size), dtype=torch.uint8)
@@ -204,7 +204,7 @@ def test_bytes_count_as_the_numbers_of_their_scaler(architecture: type[LayeredNe
     ],
 )
 def test_pictures_that_a_network_cannot_see_are_refused(
-    architecture: type[LayeredNetwork], shape: tuple[int, ...], said: str
+    architecture: type[Network], shape: tuple[int, ...], said: str
 ) -> None:
     with pytest.raises(BadInput, match=said):
         architecture(ObservationSpec(shape, "uint8"), 6, (8,))

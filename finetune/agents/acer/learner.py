@@ -80,7 +80,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
         with torch.inference_mode():
-            rows = self._tensor(observations.reshape(-1, self.network.observation_size))
+            rows = self._tensor(observations.reshape(-1, self.network.observation.size))
             return torch.softmax(self.network(rows)[0], dim=-1).cpu().numpy()
 
     @torch.enable_grad()
@@ -229,7 +229,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
 
     def _features(self, observations: Observations) -> Tensor:
         """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
-        features = self.network.features(self._tensor(observations.reshape(-1, self.network.observation_size)))
+        features = self.network.features(self._tensor(observations.reshape(-1, self.network.observation.size)))
         return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
     def _value(self, observations: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ....policies.devices import WEIGHTS
-from ....policies.networks import LayeredNetwork
+from ....policies.networks import Network
 from ....policies.recurrent import RecurrentActorCritic, RecurrentNetwork
 from ....policies.state import State, reset_rows, select_rows, to_tensors
 from ...experience.sequences import Sequences
@@ -23,7 +23,7 @@ from .settings import VtraceLoopSettings, VtraceSettings
 if TYPE_CHECKING:
     from ...run import Run
 
-N = TypeVar("N", bound=LayeredNetwork)
+N = TypeVar("N", bound=Network)
 S = TypeVar("S", bound=VtraceSettings)
 
 
