@@ -130,7 +130,7 @@ def _environment(own: EnvironmentSpec, settings: EvaluateSettings) -> Environmen
             f"world=original: {settings.policy} plays {own.id}; only a policy of QWOP-v1 can play the original"
         )
     settings.original.require_possible("original.")
-    return EnvironmentSpec(original, {**task, **settings.original.changes()})
+    return EnvironmentSpec(original, {**task, **settings.original.model_dump(exclude_defaults=True)})
 
 
 def _run_keys(name: str, settings: EvaluateSettings) -> None:

@@ -1,7 +1,7 @@
 // Put into the original game's page before its own scripts run: finds the game, reads it, and plays it frame by frame.
 // `names` = {bodies: [...], joints: [...]} decides the order of a frame's numbers. The page is left as it is but for
 // the game's `update` and `reset`, through which every frame and every restart passes, and the page's animation frames,
-// which can be held back.
+// which can be switched off.
 ((names) => {
   "use strict";
   if (window.qwopAdapter) return;
@@ -61,28 +61,18 @@
     return best || ["score"];
   }
 
-  // --- Holding the page's loop.
+  // --- Ending the page's loop.
   const requestAnimationFrame = window.requestAnimationFrame.bind(window);
-  let held = null;
-  window.requestAnimationFrame = (callback) => (held ? held.push(callback) : requestAnimationFrame(callback));
-
-  function hold(yes) {
-    if (yes) {
-      held = held || [];
-    } else if (held) {
-      const waiting = held;
-      held = null;
-      waiting.forEach((callback) => requestAnimationFrame(callback));
-    }
-  }
+  let drawn = true;
+  window.requestAnimationFrame = (callback) => (drawn ? requestAnimationFrame(callback) : 0);
 
   // --- The game under way.
   let game = null;
   let update, reset; // the page's own
   let bodies, saved; // once the first game has begun
-  let mode = "page"; // who plays: nobody yet (page), `play` (hand), the queue (paced), a person (person)
+  let mode = "page"; // who plays: nobody yet (page), `play` (hand), the frames asked for (paced), a person (person)
   let through = false; // calls of `update` are the page's own reset's
-  let queue = [];
+  let asked = null; // paced: the frames to play
   let log = null; // person: the game under way
   let ended = []; // person: games, over or given up, that nobody has taken yet
 
@@ -176,15 +166,12 @@
     const nothing = () => undefined;
     const spared = [[game, "create_player"], [game, "update"], [game.m_world, "destroyJoint"]];
     spared.push(...names.bodies.map((name) => [game[name], "destroy"]));
-    const own = spared.map(([object, name]) => Object.getOwnPropertyDescriptor(object, name));
+    const own = spared.map(([object, name]) => object[name]);
     try {
       for (const [object, name] of spared) object[name] = nothing;
       reset.call(game);
     } finally {
-      spared.forEach(([object, name], i) => {
-        if (own[i]) Object.defineProperty(object, name, own[i]);
-        else delete object[name];
-      });
+      spared.forEach(([object, name], i) => (object[name] = own[i]));
     }
     saved.world();
     Object.assign(game, saved.fields);
@@ -208,13 +195,12 @@
   }
 
   function playQueued() {
-    if (!queue.length) return;
-    const asked = queue[0];
-    frame(asked.keys[asked.played++], asked.rows);
-    if (game.gameEnded || asked.played === asked.keys.length) {
-      queue.shift();
-      asked.done(packed(asked.rows));
-    }
+    if (!asked) return;
+    const { keys, rows, done } = asked;
+    frame(keys[asked.played++], rows);
+    if (!game.gameEnded && asked.played < keys.length) return;
+    asked = null;
+    done(packed(rows));
   }
 
   function followPerson(seconds) {
@@ -244,7 +230,6 @@
 
   window.qwopAdapter = {
     find,
-    hold,
 
     /** The click that takes the title away; false until the game has heard it. */
     click() {
@@ -255,8 +240,10 @@
       return Boolean(game.firstClick);
     },
 
-    setMode(name) {
+    /** name: see `mode`. draws: false if nobody looks on; drawing takes longer than playing. */
+    setMode(name, draws) {
       mode = name;
+      drawn = draws;
     },
 
     /** A new game; its frame 0. */
@@ -278,7 +265,7 @@
     /** The same at the page's own pace. Between calls the game waits. */
     playPaced(keys) {
       if (game.gameEnded || !keys.length) return "";
-      return new Promise((done) => queue.push({ keys, played: 0, rows: [], done }));
+      return new Promise((done) => (asked = { keys, played: 0, rows: [], done }));
     },
 
     /** The games that a person has ended or given up since the last call; null on a page that was opened since. */

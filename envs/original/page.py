@@ -79,11 +79,6 @@ class PageSettings(Settings):
     timeout: Positive = 60.0
     """Seconds that the page, once open, may take to load its game."""
 
-    def changes(self) -> dict[str, Any]:
-        """Return the settings that differ from the defaults, for `EnvironmentSpec.settings`."""
-        default = PageSettings()
-        return {name: value for name, value in dict(self).items() if value != getattr(default, name)}
-
     def require_possible(self, group: str = "") -> None:
         """Raise BadInput for settings that no page can satisfy; `group` prefixes them ('original.')."""
         url, folder = self.url, self.folder
@@ -156,9 +151,8 @@ class OriginalPage:
         if not self._clicked:
             if not self._wait(lambda: bool(self._call("click"))):
                 raise BadInput(f"{self.address}: the game does not start when it is clicked")
-            self._call("setMode", "paced" if self.settings.live else "hand")
-            # No drawing without a viewer: it takes longer than playing.
-            self._call("hold", self.settings.headless and not self.settings.live)
+            live = self.settings.live
+            self._call("setMode", "paced" if live else "hand", live or not self.settings.headless)
         self._clicked = True
         return _frames(self._call("newGame"))
 
@@ -172,7 +166,7 @@ class OriginalPage:
 
     def let_a_person_play(self) -> None:
         """Let a person play: keep every frame and its keys from the first click on, for `take`."""
-        self._call("setMode", "person")
+        self._call("setMode", "person", True)
 
     def take(self) -> list[PersonsGame]:
         """Return the games that ended since the last call, or were given up for another one; oldest first."""

@@ -29,8 +29,6 @@ export const zipped = async (module, files) => Array.from(new Uint8Array(await z
 
 export const unpacked = (module, text) => unpack(text);
 
-export const namesInLinks = (module, names) => names.map((name) => unpack(pack(module, { keys: [0, 1, 5], name, day: 1 })).name);
-
 // The result of opening each text: the game, or the reason why it is refused.
 const said = (open) => (text) => {
   try {
@@ -112,8 +110,9 @@ export const startedWith = async (module, kept, result) => {
   return { ...found, after: JSON.parse(stored.get("qwop.games")) };
 };
 
-export const shortNames = async (module, given) => {
+// Each name as the page keeps it, and as a link has it.
+export const namesCut = async (module, names) => {
   globalThis.navigator ??= {};
   const { shortName } = await import("./games.js");
-  return given.map(shortName);
+  return names.map((name) => [shortName(name), unpack(pack(module, { keys: [0, 1, 5], name, day: 1 })).name]);
 };

@@ -6,16 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qwop.envs.engine import bodies, layout, native, page
-from qwop.envs.engine.batch import (
-    CONTACT_FEATURES,
-    DECIDE,
-    DO,
-    FEATURES,
-    FIRST_KEYS_DOWN,
-    FRAMES_TO_PLAY,
-    KEYS_DOWN,
-)
+from qwop.envs.engine import batch, bodies, layout, native, page
+from qwop.envs.engine.batch import CONTACT_FEATURES, FEATURES
 from qwop.envs.engine.page import play_together
 from qwop.envs.engine.workspace import workspace
 from qwop.envs.qwop.pixels import BONES, palette
@@ -87,10 +79,10 @@ def everything(engine: native.Engine, frames: int) -> dict[str, str]:
 
     for count in (1, 6):
         games = GameArrays(QWOPTask(observation="contact"), count)
-        games.orders[:, DO], games.orders[:, FRAMES_TO_PLAY] = DECIDE, 4
+        games.orders[:, batch.DO], games.orders[:, batch.FRAMES_TO_PLAY] = batch.DECIDE, 4
         rows = games.numbers, games.counters, games.observations, games.reals, games.integers
         for _ in range(-(-frames // 8)):
-            games.orders[:, KEYS_DOWN] = games.orders[:, FIRST_KEYS_DOWN] = random.integers(0, 16, count)
+            games.orders[:, batch.KEYS_DOWN] = games.orders[:, batch.FIRST_KEYS_DOWN] = random.integers(0, 16, count)
             call(
                 "play_games", *games._arguments, *workspace(engine.width), 0, count, 1, out=rows,
                 width=1 if count == 1 else native.MANY,

@@ -100,19 +100,12 @@ class Person:
         self.driver = page._driver
 
     def click(self) -> None:
-        from selenium.webdriver.common.by import By
-
-        self.driver.find_element(By.TAG_NAME, "canvas").click()
+        self.driver.find_element("css selector", "canvas").click()
 
     def keys(self, kind: str, *names: str) -> None:
         for name in names:
-            event = {
-                "type": kind,
-                "key": name,
-                "code": f"Key{name.upper()}",
-                "windowsVirtualKeyCode": ord(name.upper()),
-            }
-            self.driver.execute_cdp_cmd("Input.dispatchKeyEvent", event)
+            code = {"code": f"Key{name.upper()}", "windowsVirtualKeyCode": ord(name.upper())}
+            self.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": kind, "key": name, **code})
 
     def hold(self, names: str, as_bits: int) -> None:
         """Until three frames have had these keys."""
