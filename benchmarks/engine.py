@@ -78,7 +78,7 @@ def one_by_one() -> Round:
 
 
 def batch(games: int, threads: int) -> Round:
-    environment = QWOPVectorEnv(games, autoreset_mode="SameStep", frames_per_step=FRAMES_PER_STEP, num_threads=threads)
+    environment = QWOPVectorEnv(games, frames_per_step=FRAMES_PER_STEP, num_threads=threads)
     actions = random_actions(max(DECISIONS_OF_A_BATCH, 8000 // games), games)
 
     def play() -> tuple[int, float]:

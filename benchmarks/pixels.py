@@ -87,7 +87,7 @@ def large_pictures(states: Any) -> Callable[[], int]:
 
 
 def decisions(task: dict[str, Any]) -> Callable[[], int]:
-    games = gymnasium.make_vec("QWOP-v1", num_envs=GAMES, autoreset_mode="SameStep", **task)
+    games = gymnasium.make_vec("QWOP-v1", num_envs=GAMES, **task)
     games.reset(seed=0)
     random = np.random.default_rng(0)
 

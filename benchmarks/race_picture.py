@@ -26,9 +26,7 @@ SECONDS = 14.0
 def race(seed: int = 0) -> Iterator[NDArray[np.uint8]]:
     """Yield a picture of each decision: runner 1 takes the most probable actions, runner 2 draws them."""
     policy = load_policy("champion")
-    env = QWOPRaceVectorEnv(
-        2, "rgb_array", "Disabled", observation="contact", frames_per_step=FRAMES_A_SECOND // RATE
-    )  # fmt: skip
+    env = QWOPRaceVectorEnv(2, "rgb_array", observation="contact", frames_per_step=FRAMES_A_SECOND // RATE)
     random = np.random.default_rng(seed)
     observations, _ = env.reset(seed=seed)
     terminated = truncated = np.zeros(2, dtype=np.bool_)

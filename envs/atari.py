@@ -10,11 +10,10 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ..common.errors import BadInput
 from ..common.settings import Settings, Share
 from .actions import number_below
 from .spec import Capabilities
-from .vector import Infos, OwnVectorEnv, Step, final_infos, in_step, require_count, reset_mask_of, seeds_of
+from .vector import Infos, OwnVectorEnv, Step, final_infos, in_step, require_count
 
 FRAMES_A_SECOND = 60
 """Frames a second of the console."""
@@ -169,9 +168,7 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
 class AtariVectorEnv(OwnVectorEnv):
     """n games with the same observations as `AtariEnv`: environment i is an `AtariEnv` reset with seed + i.
 
-    A game that ends begins again in the same step (`autoreset_mode` "SameStep"); when any did, `infos` has `final_obs`
-    ([n, *shape]) and `final_info`, valid where `_final_obs` is true. `infos["lives"]` are those of the step just
-    played. `reset(seed=…, options={"reset_mask": m})` is as in `QWOPVectorEnv`.
+    Resets, and games that follow one that ended, are as in `OwnVectorEnv`.
 
     training: a lost life counts as `terminated`, though the game goes on; `infos["game_goes_on"]`, bool [n], is true in
     such a step. idle_limit: decisions in a row without a reward or a lost life after which a game is truncated (an
@@ -179,8 +176,6 @@ class AtariVectorEnv(OwnVectorEnv):
 
     `get_state` and `set_state` continue games exactly, by playing them again from their seeds.
     """
-
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
 
     def __init__(
         self,
@@ -193,39 +188,32 @@ class AtariVectorEnv(OwnVectorEnv):
         **task: Any,
     ) -> None:
         require_count("num_envs", num_envs)
-        if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.SAME_STEP.value):
-            raise BadInput(f"autoreset_mode={autoreset_mode}: Atari's games begin again in the same step (SameStep)")
-        if render_mode is not None:
-            raise BadInput(f"render_mode={render_mode!r}: many Atari games are not drawn; make one")
         if idle_limit is not None:
             require_count("idle_limit", idle_limit)
         self.task = own = AtariTask(**task)
         self._training, self._idle_limit = training, idle_limit
         self._games = own.consoles(game, num_envs)
         observations, actions = self._games.single_observation_space, len(self._games.ale.get_action_set())
-        self._declare(num_envs, None, AutoresetMode.SAME_STEP, own.decisions_per_second, observations, actions)
+        self._declare(num_envs, render_mode, autoreset_mode, own.decisions_per_second, observations, actions)
         self._lives = np.zeros(num_envs, dtype=np.int64)
         self._idle, self._decisions = np.zeros((2, num_envs), dtype=np.int64)
         self._seeds = console_seed(np.random.SeedSequence().generate_state(num_envs).astype(np.int64))
-        self._seeded = np.zeros(num_envs, dtype=np.bool_)
         self._history: list[list[int]] = [[] for _ in range(num_envs)]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], Infos]:
-        self._require_open()
-        mask, seeds = reset_mask_of(options, self.num_envs), seeds_of(seed, self.num_envs)
-        self._require_a_game(self._seeded | mask)
+        mask, seeds = self._to_reset(seed, options)
         for row in np.flatnonzero(mask).tolist():
             if (one := seeds[row]) is not None:
                 self._seeds[row] = console_seed(one)
-            elif self._seeded[row]:
+            elif self._begun_ever[row]:
                 self._seeds[row] = self._next_seeds[row]
-        new = mask | ~self._seeded  # ale-py begins all games at first
+        new = mask | ~self._begun_ever  # ale-py begins all games at first
         return self._begin(new, new), {"lives": self._lives.copy(), "_lives": mask}
 
     def step(self, actions: Any) -> Step:
-        self._require_open()
+        self._require_all_begun()
         choices = np.asarray(actions, dtype=np.int64)
         for history, action in zip(self._history, choices.tolist(), strict=True):
             history.append(action)
@@ -276,7 +264,7 @@ class AtariVectorEnv(OwnVectorEnv):
         that follow those of the game before. Return all observations."""
         for row in np.flatnonzero(seeded).tolist():
             self._history[row].clear()
-        self._seeded |= seeded
+        self._begun_ever |= seeded
         seeds = np.where(seeded, self._seeds, -1)[mask]
         observations, infos = self._games.reset(seed=seeds, options={"reset_mask": mask})
         self._lives = infos["lives"].astype(np.int64)

@@ -20,7 +20,17 @@ VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
 
 
 class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
-    """Base of the project's own vector environments: what each of them tells Gymnasium."""
+    """Base of the project's own vector environments: a game that ends begins again in the same step (`SameStep`).
+
+    `step` then returns the first observation of the next game. When any game ended, `infos` has `final_obs`
+    ([n, *shape]) and `final_info` (a dict of arrays [n]), valid where `_final_obs` is true. Every other entry is of the
+    step just played, in games that ended too.
+
+    `reset(seed=s)` gives environment i the seed s + i, a list gives each its own. `reset(options={"reset_mask": m})`
+    resets the environments where m, bool [n], is true, and leaves the others alone.
+    """
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
 
     def _declare(
         self,
@@ -33,36 +43,36 @@ class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], N
     ) -> None:
         """Set Gymnasium's attributes for `num_envs` games with these observations and this number of actions.
 
-        BadInput for `num_envs` below 1, and for any mode but "NextStep", "SameStep" and "Disabled".
+        BadInput for `num_envs` below 1, a render mode that is not in the metadata, and other modes than "SameStep".
         """
         require_count("num_envs", num_envs)
-        try:
-            mode = AutoresetMode(autoreset_mode)
-        except ValueError:
-            names = ", ".join(one.value for one in AutoresetMode)
-            raise BadInput(f"autoreset_mode={autoreset_mode!r}: expected one of {names}") from None
-        self.num_envs, self.render_mode, self.autoreset_mode = num_envs, render_mode, mode
-        self.metadata = {**self.metadata, "render_fps": decisions_per_second, "autoreset_mode": mode}
+        require_render_mode(render_mode, self.metadata)
+        if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.SAME_STEP.value):
+            raise BadInput(f"autoreset_mode={autoreset_mode!r}: expected SameStep, in which a game begins again")
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self.metadata = {**self.metadata, "render_fps": decisions_per_second}
         self.single_observation_space, self.single_action_space = observations, gymnasium.spaces.Discrete(actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
+
+    def _to_reset(self, seed: Any, options: Any) -> tuple[NDArray[np.bool_], list[int | None]]:
+        """Return the games to reset, bool [n], and the seed of each; ResetNeeded if that leaves none to observe."""
+        self._require_open()
+        mask, seeds = reset_mask_of(options, self.num_envs), seeds_of(seed, self.num_envs)
+        if not (self._begun_ever | mask).any():
+            raise gymnasium.error.ResetNeeded("no game has begun: reset one at least before you leave all as they are")
+        return mask, seeds
 
     def _require_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the games are closed: make new ones")
 
-    def _require_a_game(self, begun: NDArray[np.bool_]) -> None:
-        """Raise ResetNeeded unless a game has begun, bool [n]: a mask without any leaves nothing to observe."""
-        if not begun.any():
-            raise gymnasium.error.ResetNeeded("no game has begun: reset one at least before you leave all as they are")
-
-    def _require_none_over(self, over: NDArray[np.bool_], name: str) -> None:
-        """Raise ResetNeeded where the mode of resets is "Disabled" and games, called by this name, are over."""
-        if self.autoreset_mode is AutoresetMode.DISABLED and over.any():
-            raise gymnasium.error.ResetNeeded(
-                f"{name} {np.flatnonzero(over).tolist()} have ended; reset them with "
-                "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
-            )
+    def _require_all_begun(self) -> None:
+        self._require_open()
+        if not self._begun_ever.all():
+            missing = np.flatnonzero(~self._begun_ever).tolist()
+            raise gymnasium.error.ResetNeeded(f"no game has begun in {missing!s:.60}: call reset before the first step")
 
 
 def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
@@ -143,6 +153,12 @@ def require_count(name: str, value: Any, least: int = 1) -> None:
     """Raise BadInput for a number of things that is not a whole number from `least`."""
     if whole(value) < least:
         raise BadInput(f"{name}={value!r:.60}: expected a whole number, at least {least}")
+
+
+def require_render_mode(render_mode: str | None, metadata: Mapping[str, Any]) -> None:
+    """Raise BadInput for a render mode that the environment's metadata do not have."""
+    if render_mode not in (None, *metadata["render_modes"]):
+        raise BadInput(f"render_mode={render_mode!r}: expected one of {metadata['render_modes']}, or None")
 
 
 def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.bool_]:

@@ -29,7 +29,7 @@ class Race(ParallelEnv):
     metadata = {"name": "QWOPRace-v1", "render_modes": ["rgb_array"], "is_parallelizable": True}  # noqa: RUF012
 
     def __init__(self, render_mode: str | None = None, runners: int = 2, **task: Any) -> None:
-        self._race = QWOPRaceVectorEnv(runners, render_mode, "Disabled", runners=runners, **task)
+        self._race = QWOPRaceVectorEnv(runners, render_mode, runners=runners, **task)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": self._race.task.decisions_per_second}
         self.possible_agents = [f"runner_{number}" for number in range(runners)]
@@ -55,7 +55,7 @@ class Race(ParallelEnv):
             raise gymnasium.error.ResetNeeded("no race is under way: call reset before the next step")
         agents = self.agents
         batch, *columns, batch_infos = self._race.step(np.array([int(actions[agent]) for agent in agents]))
-        observations = dict(zip(agents, batch, strict=True))
+        observations = dict(zip(agents, batch_infos.pop("final_obs", batch), strict=True))
         rewards, terminated, truncated = (dict(zip(agents, column.tolist(), strict=True)) for column in columns)
         infos = self._infos(batch_infos)
         if any(terminated.values()) or any(truncated.values()):
@@ -73,7 +73,9 @@ class Race(ParallelEnv):
     def _infos(self, batch: dict[str, Any]) -> AgentInfos:
         infos: AgentInfos = {}
         for row, agent in enumerate(self.agents):
-            infos[agent] = {name: values[row] for name, values in batch.items() if not name.startswith("_")}
+            infos[agent] = {
+                name: values[row] for name, values in batch.items() if name[0] != "_" and name != "final_info"
+            }
             infos[agent]["outcome"] = OUTCOMES[int(infos[agent]["outcome"])]
         return infos
 

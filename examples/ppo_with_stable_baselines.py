@@ -30,7 +30,7 @@ class BatchVecEnv(VecEnv):
     """
 
     def __init__(self, num_envs: int, **settings: Any) -> None:
-        self.env = QWOPVectorEnv(num_envs, autoreset_mode="SameStep", **settings)
+        self.env = QWOPVectorEnv(num_envs, **settings)
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self._actions = np.zeros(num_envs, dtype=np.int64)
 

@@ -2,8 +2,8 @@
 
     python examples/random_games.py --games 256
 
-All games run in one compiled batch. Each action is held for a few decisions. With
-`autoreset_mode="SameStep"` a game that ends is followed by the next one at once, and `final_info` describes its end.
+All games run in one compiled batch. Each action is held for a few decisions. A game that ends is followed by the next
+one at once, and `final_info` describes its end.
 """
 
 import argparse
@@ -24,9 +24,7 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=400, help="decisions of each")
     arguments = parser.parse_args()
 
-    games = gymnasium.make_vec(
-        "QWOP-v1", num_envs=arguments.games, frames_per_step=FRAMES_PER_STEP, autoreset_mode="SameStep"
-    )
+    games = gymnasium.make_vec("QWOP-v1", num_envs=arguments.games, frames_per_step=FRAMES_PER_STEP)
     games.reset(seed=0)
     games.action_space.seed(0)
     distances: list[float] = []

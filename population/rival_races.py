@@ -99,9 +99,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
 
     def __init__(self, race: EnvironmentSpec, num_races: int, *, standstill: float = math.inf, **more: Any) -> None:
-        self._race = QWOPRaceVectorEnv(
-            2 * num_races, autoreset_mode=AutoresetMode.DISABLED, **{**race.settings, **more}
-        )
+        self._race = QWOPRaceVectorEnv(2 * num_races, **{**race.settings, **more})
         self.num_envs = num_races
         self.single_observation_space = self._race.single_observation_space
         self.single_action_space = self._race.single_action_space
@@ -147,6 +145,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         both[0::2] = actions
         theirs = both[1::2] = self._rivals_decide()
         observations, _, terminated, truncated, infos = self._race.step(both)
+        last: Any = infos.get("final_obs", observations)
         self._rivals_hear(theirs, infos["events"][1::2])
         events, result = infos["events"][0::2], infos["result"][0::2]
         over = (terminated | truncated)[0::2]
@@ -160,15 +159,15 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         ended = over | won | lost | still
         rewards = weighted(self._weights, events)
         self._signals.append(weighted(self._weights * SPARSE, events))
-        mine: Infos = {name: values[0::2] for name, values in infos.items()}
+        mine: Infos = {name: values[0::2] for name, values in infos.items() if "final" not in name}
         stopped = (truncated[0::2] & ~terminated[0::2]) | (still & (infos["outcome"][0::2] == batch.RUNNING))
         if ended.any():
-            mine |= {"final_obs": observations[0::2].copy(), "final_info": dict(mine)}
+            mine |= {"final_obs": last[0::2].copy(), "final_info": dict(mine)}
             self._note_ends(ended, result, infos)
-            self._observations, _ = self._race.reset(options={"reset_mask": np.repeat(ended, 2)})
+            if (certain := ended & ~over).any():
+                observations, _ = self._race.reset(options={"reset_mask": np.repeat(certain, 2)})
             self._meet(ended)
-        else:
-            self._observations = observations
+        self._observations = observations
         return self._observations[0::2], rewards, ended & ~stopped, stopped, mine
 
     def get_state(self) -> dict[str, object]:

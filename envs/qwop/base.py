@@ -13,6 +13,7 @@ from ..actions import number_below, whole
 from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.drawing import Drawing
 from ..spec import Capabilities
+from ..vector import require_render_mode
 from .task import FRAMES_A_SECOND, QWOPTask
 
 GameStep = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
@@ -23,12 +24,6 @@ _KEYS = tuple(ACTION_KEYS.tolist())
 ALL_KEYS = 16
 
 RENDER_MODES = ["rgb_array"]
-
-
-def require_render_mode(render_mode: str | None) -> None:
-    """Raise BadInput for a render mode that is not known."""
-    if render_mode not in (None, *RENDER_MODES):
-        raise BadInput(f"render_mode={render_mode!r}: expected one of {', '.join(RENDER_MODES)}, or None")
 
 
 def idle_frames_of(options: dict[str, Any] | None, usual: int) -> int:
@@ -79,7 +74,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
 
     def __init__(self, render_mode: str | None, task: dict[str, Any]) -> None:
         self.task = QWOPTask(**task)
-        require_render_mode(render_mode)
+        require_render_mode(render_mode, self.metadata)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
         self.observation_space = self.task.observation_space

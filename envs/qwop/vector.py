@@ -16,28 +16,23 @@ from ...common.cores import cores
 from ..engine import batch, native, workspace
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
-from ..vector import Infos, OwnVectorEnv, Step, final_infos, in_step, masked, require_count, reset_mask_of, seeds_of
-from .base import RENDER_MODES, idle_frames_of, require_render_mode
-from .task import FRAMES_A_SECOND, GameArrays, QWOPTask, infos_of
+from ..vector import Infos, OwnVectorEnv, Step, final_infos, in_step, masked, require_count
+from .base import RENDER_MODES, idle_frames_of
+from .task import GameArrays, QWOPTask, infos_of
 
 ROWS_WORTH_A_THREAD = 8
 """Fewer games than this are stepped faster by one thread than handed to another (measured)."""
 
 
 class CompiledVectorEnv(OwnVectorEnv):
-    """Games of the engine side by side, with their pictures. Subclasses set `_games`, `_keys` and `_begun_ever`.
+    """Games of the engine side by side, with their pictures. Subclasses set `_games` and `_keys`.
 
     `_commands`: the decisions that led to each game under way, a byte each, from which it is played again.
     """
 
-    metadata = {  # noqa: RUF012  (Gymnasium's form)
-        "render_modes": RENDER_MODES,
-        "render_fps": FRAMES_A_SECOND,
-        "autoreset_mode": AutoresetMode.NEXT_STEP,
-    }
+    metadata = {**OwnVectorEnv.metadata, "render_modes": RENDER_MODES}  # noqa: RUF012  (Gymnasium's form)
     _games: GameArrays
     _keys: NDArray[np.int64]
-    _begun_ever: NDArray[np.bool_]
     _commands: list[bytearray]
     _drawing: Drawing | None = None
     _size = 640, 400
@@ -59,12 +54,6 @@ class CompiledVectorEnv(OwnVectorEnv):
             for state, row, keys in zip(self.states, self._games.numbers, self._keys, strict=True)
         )
 
-    def _require_all_begun(self) -> None:
-        self._require_open()
-        if not self._begun_ever.all():
-            missing = np.flatnonzero(~self._begun_ever).tolist()
-            raise gymnasium.error.ResetNeeded(f"no game has begun in {missing!s:.60}: call reset before the first step")
-
     def _keep(self, decisions: NDArray[Any]) -> None:
         """Keep a decision of each game, [n]; a game that begins in its place has none yet."""
         for commands, decision in zip(self._commands, decisions.tolist(), strict=True):
@@ -83,18 +72,9 @@ class QWOPVectorEnv(CompiledVectorEnv):
     `QWOPEnv` reset with seed + i. The infos are arrays [n] of numbers, with Gymnasium's masks; `outcome` is a place in
     `qwop.envs.names.OUTCOMES`.
 
-    `autoreset_mode` handles a game that ended:
-
-    - "NextStep" (Gymnasium's default): the next step ignores its action and begins the next game, with reward 0.
-    - "SameStep": `step` begins the next game at once and returns its first observation. When any game ended, `infos`
-      has `final_obs` ([n, *shape]) and `final_info` (a dict of arrays [n]), valid where `_final_obs` is true. Every
-      other entry is of the step just played, in games that ended too.
-    - "Disabled": nothing; reset the game with `reset(options={"reset_mask": ...})` before the next step.
-
-    `reset(seed=s)` gives environment i the seed s + i, a list gives each its own. `reset(options={"reset_mask": m})`
-    resets the environments where m, bool [n], is true, and leaves the others alone;
-    `options={"idle_frames": k}` begins these games with k frames without a key. `num_threads` (default: as many as
-    help) changes nothing but the time. Raises BadInput for wrong settings, and for numbers below 1.
+    Resets, and games that follow one that ended, are as in `OwnVectorEnv`; `reset(options={"idle_frames": k})` begins
+    games with k frames without a key. `num_threads` (default: as many as help) changes nothing but the time. Raises
+    BadInput for wrong settings, and for numbers below 1.
     """
 
     _pool: ThreadPoolExecutor | None = None
@@ -104,12 +84,11 @@ class QWOPVectorEnv(CompiledVectorEnv):
         num_envs: int,
         render_mode: str | None = None,
         num_threads: int | None = None,
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         **task: Any,
     ) -> None:
         if num_threads is not None:
             require_count("num_threads", num_threads)
-        require_render_mode(render_mode)
         self.task = own = QWOPTask(**task)
         rate = own.decisions_per_second
         self._declare(num_envs, render_mode, autoreset_mode, rate, own.observation_space, len(ACTION_KEYS))
@@ -120,7 +99,6 @@ class QWOPVectorEnv(CompiledVectorEnv):
         self._generators = [np_random()[0] for _ in range(drawing)]
         self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
-        self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
         self._commands, self._origins = [bytearray() for _ in range(num_envs)], np.full(num_envs, -1)
         threads = num_threads or min(cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
@@ -145,11 +123,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], Infos]:
-        self._require_open()
-        mask = reset_mask_of(options, self.num_envs)
-        seeds = seeds_of(seed, self.num_envs)
-        idle = idle_frames_of(options, -1)
-        self._require_a_game(self._begun_ever | mask)
+        (mask, seeds), idle = self._to_reset(seed, options), idle_frames_of(options, -1)
         if self._generators:
             seeded = np.array([one is not None for one in seeds]) & mask
             for row in np.flatnonzero(seeded):
@@ -162,40 +136,27 @@ class QWOPVectorEnv(CompiledVectorEnv):
         self._begun_ever |= mask
         self._late[mask] = False
         self._look_at(mask, mask)
-        numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
-        return self._games.observed(), masked(infos_of(numbers, counters) | {"late": self._late.copy()}, mask)
+        return self._games.observed(), masked(self._infos(), mask)
 
     def step(self, actions: Any) -> Step:
         choices = checked_actions(actions, self.num_envs)
         self._require_all_begun()
-        same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
-        waiting = np.zeros(self.num_envs, dtype=np.bool_) if same_step else self._over()
-        self._require_none_over(waiting, "environments")
         first_keys = keys = ACTION_KEYS[choices]
         if self._delays:
-            draws = [1.0 if over else delays.random() for delays, over in zip(self._delays, waiting, strict=True)]
-            self._late = np.array(draws) < self.task.delay
+            self._late = np.array([delays.random() for delays in self._delays]) < self.task.delay
             first_keys = np.where(self._late, self._keys, keys)
         self._first_keys[:], self._keys[:] = first_keys, keys
-        any_waiting = not same_step and bool(waiting.any())
-        if any_waiting:
-            self._do[waiting] = batch.BEGIN
         games, all_games = self._games, np.ones(self.num_envs, dtype=np.bool_)
         # A picture of a game's end is drawn before the next one begins.
-        self._play_all(follow=same_step and games.pictures is None)
-        self._look_at(all_games, waiting)
+        self._play_all(follow=games.pictures is None)
+        self._look_at(all_games, ~all_games)
         self._keep(first_keys | keys << 4)
-        if any_waiting:
-            self._do[:] = batch.DECIDE
-            self._begun(waiting)
-        numbers, counters = games.numbers.T.copy(), games.counters.T.copy()
-        rewards, terminations, truncations = (
-            numbers[batch.REWARD], counters[batch.TERMINATED] != 0, counters[batch.TRUNCATED] != 0,
-        )  # fmt: skip
-        base = infos_of(numbers, counters) | {"late": self._late.copy()}
+        rewards = games.numbers[:, batch.REWARD].copy()
+        terminations, truncations = (games.counters[:, end] != 0 for end in (batch.TERMINATED, batch.TRUNCATED))
+        base = self._infos()
         infos = masked(base, all_games)
         ends = terminations | truncations
-        if same_step and ends.any():
+        if ends.any():
             if games.pictures is None:
                 final = games.observations.copy()
                 final[ends] = games.final_observations[ends]
@@ -302,11 +263,9 @@ class QWOPVectorEnv(CompiledVectorEnv):
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _over(self) -> NDArray[np.bool_]:
-        """True for games whose last decision ended them, bool [n]."""
-        counters = self._games.counters
-        over: NDArray[np.bool_] = (counters[:, batch.TERMINATED] != 0) | (counters[:, batch.TRUNCATED] != 0)
-        return over
+    def _infos(self) -> Infos:
+        numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
+        return infos_of(numbers, counters) | {"late": self._late.copy()}
 
     def _begun(self, mask: NDArray[np.bool_]) -> None:
         """Prepare the rows whose games have just begun: no key is down, and the next idle frames are drawn."""

@@ -17,11 +17,11 @@ from ..engine import batch
 from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND, LONGEST_GAME, Numbers
 from ..pictures.video import picture_strip
-from ..qwop.base import idle_frames_of, require_render_mode
+from ..qwop.base import idle_frames_of
 from ..qwop.task import GameArrays, QWOPTask, infos_of
 from ..qwop.vector import CompiledVectorEnv, checked_actions
 from ..spec import Capabilities
-from ..vector import Infos, Step, final_infos, in_step, masked, reset_mask_of, seeds_of
+from ..vector import Infos, Step, final_infos, in_step, masked
 from .events import EVENTS, LOST, WON, EventCounter, results, weighted
 
 MOST_RUNNERS = 64
@@ -108,7 +108,7 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
     | events | | ρ, float64 [n, 18] |
     | result | | at the end of a race 1 for won, ½ for drawn, 0 for lost; ½ before |
 
-    `autoreset_mode`, `reset(seed=…)` and `options` are as in `QWOPVectorEnv`, where a race has the seed of its first
+    `reset(seed=…)` and `options` are as in `QWOPVectorEnv`, where a race has the seed of its first
     runner and restarts if `reset_mask` has any of its runners. `render()` gives a picture of every race.
     """
 
@@ -132,12 +132,11 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         self,
         num_envs: int,
         render_mode: str | None = None,
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
         **task: Any,
     ) -> None:
         self.task = own = RaceTask(**task)
         runners = own.runners
-        require_render_mode(render_mode)
         numbers = gymnasium.spaces.Box(-np.inf, np.inf, (len(own.observation_names),), np.float32)
         self._declare(num_envs, render_mode, autoreset_mode, own.decisions_per_second, numbers, len(ACTION_KEYS))
         if num_envs % runners:
@@ -151,40 +150,32 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         self._generators = [np_random()[0] for _ in range(self.num_races)]
         self._weights = np.array(own.weights)
         self._keys = np.zeros(num_envs, dtype=np.int64)
-        self._over = np.zeros(self.num_races, dtype=np.bool_)
-        self._begun_ever = np.zeros(self.num_races, dtype=np.bool_)
         self._result = np.full(num_envs, 0.5)
         self._commands = [bytearray() for _ in range(num_envs)]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], Infos]:
-        self._require_open()
-        races = np.asarray(self._by_race(reset_mask_of(options, self.num_envs)).any(axis=1))
-        idle = idle_frames_of(options, -1)
-        self._require_a_game(self._begun_ever | races)
-        for race, one in enumerate(seeds_of(seed, self.num_envs)[:: self.task.runners]):
+        (mask, seeds), idle = self._to_reset(seed, options), idle_frames_of(options, -1)
+        races = np.asarray(self._by_race(mask).any(axis=1))
+        for race, one in enumerate(seeds[:: self.task.runners]):
             if one is not None and races[race]:
                 self._generators[race] = np_random(one)[0]
         self._begin(races, idle)
-        self._begun_ever |= races
+        self._begun_ever |= self._rows(races)
         return self._observations(), masked(self._infos(), self._rows(races))
 
     def step(self, actions: Any) -> Step:
         choices = checked_actions(actions, self.num_envs)
         self._require_all_begun()
-        waiting = self._over.copy()
-        self._require_none_over(waiting, "races")
-        rewards, terminated, truncated = self._race(choices, ~waiting)
+        rewards, terminated, truncated = self._race(choices, np.ones(self.num_races, dtype=np.bool_))
         self._keep(choices)
-        if waiting.any():
-            self._begin(waiting, -1)
         base = self._infos()
         infos = masked(base, np.ones(self.num_envs, dtype=np.bool_))
-        observations = self._observations()
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
-            infos |= final_infos(observations, base, self._rows(self._over))
-            self._begin(self._over.copy(), -1)
+        observations, over = self._observations(), terminated | truncated
+        if over.any():
+            infos |= final_infos(observations, base, over)
+            self._begin(self._by_race(over)[:, 0], -1)
             observations = self._observations()
         return observations, rewards, terminated, truncated, infos
 
@@ -249,7 +240,6 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         terminated = self._rows(self._by_race(ended).all(axis=1) & races)
         counters[stopped & truncated, batch.OUTCOME] = batch.STOPPED
         over = terminated | truncated
-        self._over[:] = self._by_race(over).all(axis=1)
         self._result[:] = 0.5
         if over.any():
             verdict = results(
@@ -281,7 +271,6 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         self._forget(rows)
         self._keys[rows] = 0
         self._result[rows] = 0.5
-        self._over[races] = False
 
     def _observations(self) -> NDArray[np.float32]:
         reals, counters = self._games.reals, self._games.counters

@@ -17,8 +17,6 @@ from qwop.envs.names import OUTCOMES
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 
-MODES = ("NextStep", "SameStep", "Disabled")
-
 
 @dataclass(frozen=True)
 class Game:
@@ -32,10 +30,8 @@ class Game:
     def spec(self) -> EnvironmentSpec:
         return EnvironmentSpec(self.id, self.task)
 
-    def many(self, count: int, mode: str = "SameStep") -> Any:
-        if mode == "SameStep":
-            return make_vector(self.spec, count)
-        return gymnasium.make_vec(self.id, num_envs=count, autoreset_mode=mode, **self.task)
+    def many(self, count: int) -> Any:
+        return make_vector(self.spec, count)
 
     def actions(self, steps: int, count: int, seed: int = 0) -> NDArray[np.int64]:
         """Random actions [steps, count], the same for a while."""
@@ -75,25 +71,18 @@ def assert_same(one: Any, two: Any) -> None:
         np.testing.assert_array_equal(one, two)
 
 
-def games_alone(game: Game, mode: str, seed: int, actions: NDArray[np.int64]) -> Iterator[list[Any]]:
+def games_alone(game: Game, seed: int, actions: NDArray[np.int64]) -> Iterator[list[Any]]:
     """Results of single environments for rows of actions [steps, n]: the first observation and info of each, then of
     each step observation, reward, ends, info, and the last observation of a game that another follows at once."""
     envs = [game.spec.make() for _ in actions[0]]
     yield [env.reset(seed=seed + row) for row, env in enumerate(envs)]
-    over = [False] * len(envs)
     for choices in actions.tolist():
         steps: list[Any] = []
-        for row, env in enumerate(envs):
-            if over[row]:
-                observation, info = env.reset()
-                steps.append((observation, 0.0, False, False, info, None))
-                over[row] = False
-                continue
-            observation, reward, terminated, truncated, info = env.step(choices[row])
-            final, over[row] = None, mode == "NextStep" and (terminated or truncated)
-            if mode == "SameStep" and (terminated or truncated):
+        for env, action in zip(envs, choices, strict=True):
+            (observation, *rest), final = env.step(action), None
+            if rest[1] or rest[2]:
                 final, (observation, _) = observation, env.reset()
-            steps.append((observation, reward, terminated, truncated, info, final))
+            steps.append((observation, *rest, final))
         yield steps
 
 
@@ -103,10 +92,10 @@ def assert_info(infos: dict[str, Any], row: int, info: dict[str, Any]) -> None:
             assert infos[name][row] == (OUTCOMES.index(value) if name == "outcome" else value), name
 
 
-def assert_rows_are_games_alone(game: Game, mode: str, seed: int, count: int, steps: int) -> int:
+def assert_rows_are_games_alone(game: Game, seed: int, count: int, steps: int) -> int:
     """Compare them step by step; the number of games that ended."""
     actions, ends = game.actions(steps, count, seed), 0
-    games, alone = game.many(count, mode), games_alone(game, mode, seed, actions)
+    games, alone = game.many(count), games_alone(game, seed, actions)
     observations, infos = games.reset(seed=seed)
     arrays, copies = [observations], [observations.copy()]
     for row, (observation, info) in enumerate(next(alone)):
@@ -145,27 +134,27 @@ TASKS = st.fixed_dictionaries({
 }).map(prices_of_races_alone)  # fmt: skip
 
 
-@given(task=TASKS, seed=st.integers(0, 1000), count=st.integers(1, 4), mode=st.sampled_from(MODES[:2]))
+@given(task=TASKS, seed=st.integers(0, 1000), count=st.integers(1, 4))
 @settings(max_examples=25, deadline=None)
-def test_a_batch_of_qwop_is_as_many_games_alone(task: dict[str, Any], seed: int, count: int, mode: str) -> None:
-    assert_rows_are_games_alone(Game("QWOP-v1", task), mode, seed, count, steps=60)
+def test_a_batch_of_qwop_is_as_many_games_alone(task: dict[str, Any], seed: int, count: int) -> None:
+    assert_rows_are_games_alone(Game("QWOP-v1", task), seed, count, steps=60)
 
 
 def atari(game: str, task: dict[str, Any], steps: int, ends: int) -> Any:
-    return pytest.param(Game(f"ALE/{game}-v5", task, 1), "SameStep", 1, steps, ends, id=game, marks=CONSOLE)
+    return pytest.param(Game(f"ALE/{game}-v5", task, 1), 1, steps, ends, id=game, marks=CONSOLE)
 
 
 @pytest.mark.parametrize(
-    ("game", "mode", "count", "steps", "ends"),
+    ("game", "count", "steps", "ends"),
     [
-        (GAMES["pixels"], "NextStep", 3, 50, 3), (GAMES["pixels"], "SameStep", 3, 50, 3),
-        (GAMES["cart pole"], "SameStep", 3, 60, 3), atari("Pong", {}, 60, 0), atari("Pong", {"time_limit": 1.0}, 60, 4),
-        atari("Breakout", {}, 400, 1), atari("Freeway", {"frameskip": 2, "size": 42, "stack": 2}, 60, 0),
+        (GAMES["pixels"], 3, 50, 3), (GAMES["cart pole"], 3, 60, 3), atari("Pong", {}, 60, 0),
+        atari("Pong", {"time_limit": 1.0}, 60, 4), atari("Breakout", {}, 400, 1),
+        atari("Freeway", {"frameskip": 2, "size": 42, "stack": 2}, 60, 0),
         atari("SpaceInvaders", {"repeat_action_probability": 0.25, "full_action_space": True}, 60, 0),
     ],
 )  # fmt: skip
-def test_rows_of_other_games_are_games_alone(game: Game, mode: str, count: int, steps: int, ends: int) -> None:
-    assert assert_rows_are_games_alone(game, mode, seed=2, count=count, steps=steps) >= ends
+def test_rows_of_other_games_are_games_alone(game: Game, count: int, steps: int, ends: int) -> None:
+    assert assert_rows_are_games_alone(game, seed=2, count=count, steps=steps) >= ends
 
 
 @each(*OURS, "cart pole")
@@ -177,10 +166,9 @@ def test_the_record_has_the_spaces_of_the_games(game: Game) -> None:
     assert (names is None) or len(names) == actions
 
 
-@pytest.mark.parametrize("mode", MODES[:2])
 @each(*OURS)
-def test_saved_games_go_on_to_the_bit(game: Game, mode: str) -> None:
-    one, other = game.many(4, mode), game.many(4, mode)
+def test_saved_games_go_on_to_the_bit(game: Game) -> None:
+    one, other = game.many(4), game.many(4)
     one.reset(seed=1)
     for row in game.actions(25, 4):
         one.step(row)
@@ -213,30 +201,13 @@ def test_a_reset_mask_begins_some_games_and_leaves_the_others(game: Game) -> Non
             np.testing.assert_array_equal(new, np.concatenate([old[:2], other[2:]]))
 
 
-@each(*OURS)
-def test_without_autoreset_a_game_that_ended_must_be_reset(game: Game) -> None:
-    games = game.many(2, "Disabled")
-    with pytest.raises(ResetNeeded, match=r"no (game|race) has begun"):
-        games.step(np.zeros(2, int))
-    games.reset(seed=0)
-    ends = np.zeros(2, bool)
-    while not ends.any():
-        _, _, terminated, truncated, _ = games.step(np.array([10, 10]))
-        ends = terminated | truncated
-    before = games.states
-    with pytest.raises(ResetNeeded, match=r"(environments|races) \[0.* have ended"):
-        games.step(np.array([10, 10]))
-    np.testing.assert_array_equal(games.states, before)
-    games.reset(options={"reset_mask": ends})
-    games.step(np.array([10, 10]))
-
-
 @each("numbers", "race", "breakout")
 def test_games_that_have_not_begun_or_are_closed_say_so(game: Game) -> None:
     games = game.many(2)
     nobody = {"reset_mask": np.zeros(2, np.bool_)}
-    with pytest.raises(ResetNeeded, match="no game has begun"):
-        games.reset(options=nobody)
+    for use in [lambda: games.reset(options=nobody), lambda: games.step(np.zeros(2, int))]:
+        with pytest.raises(ResetNeeded, match="no game has begun"):
+            use()
     first, _ = games.reset(seed=0)
     np.testing.assert_array_equal(games.reset(options=nobody)[0], first)
     games.close()

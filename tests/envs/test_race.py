@@ -29,7 +29,7 @@ def random_actions(n: int, steps: int, seed: int = 0) -> NDArray[np.int64]:
 
 @pytest.mark.parametrize("observation", ["features", "full", "contact"])
 def test_every_runners_world_is_qwops_to_the_bit(observation: str) -> None:
-    env = QWOPRaceVectorEnv(4, observation=observation, max_idle_frames=9, autoreset_mode="Disabled")
+    env = QWOPRaceVectorEnv(4, observation=observation, max_idle_frames=9)
     games = [QWOPEnv(observation=observation) for _ in range(4)]
     seen, infos = env.reset(seed=3)
     size = games[0].observation_space.shape[0]
@@ -42,6 +42,7 @@ def test_every_runners_world_is_qwops_to_the_bit(observation: str) -> None:
     over = [False] * 4
     for actions in random_actions(4, 80):
         seen, _, terminated, _, infos = env.step(actions)
+        seen = infos.get("final_obs", seen)
         for row, game in enumerate(games):
             if over[row]:
                 continue
@@ -49,10 +50,10 @@ def test_every_runners_world_is_qwops_to_the_bit(observation: str) -> None:
             assert np.array_equal(mine, seen[row, :size])
             assert all(info[name] == infos[name][row] for name in ("distance", "score", "clock", "time", "frames"))
             assert info["outcome"] == OUTCOMES[infos["outcome"][row]]
+            assert terminated[row] or np.array_equal(env.states[row], game.state)
         if terminated.any():
             break
     assert any(over)
-    assert np.array_equal(env.states[over], np.array([game.state for game in games])[over])
 
 
 def test_a_runner_sees_how_those_behind_it_in_the_race_do_and_whether_they_are_down() -> None:
@@ -60,7 +61,7 @@ def test_a_runner_sees_how_those_behind_it_in_the_race_do_and_whether_they_are_d
     names = spec.capabilities.observation_names
     assert names is not None
     assert names[-4:] == ("other1.down", "other2.ahead", "other2.speed", "other2.down")
-    env = QWOPRaceVectorEnv(6, runners=3, autoreset_mode="Disabled")
+    env = QWOPRaceVectorEnv(6, runners=3)
     env.reset(seed=0)
     fell = np.zeros(6, bool)
     while not fell.any():
@@ -76,7 +77,7 @@ def test_a_runner_sees_how_those_behind_it_in_the_race_do_and_whether_they_are_d
 
 
 def test_a_race_goes_on_until_everybody_is_down_and_the_farther_fall_wins_once() -> None:
-    env = QWOPRaceVectorEnv(2, autoreset_mode="NextStep")
+    env = QWOPRaceVectorEnv(2)
     env.reset(seed=0)
     rewards, down, terminated = np.zeros(2), [0], np.zeros(2, bool)
     while not terminated.any():
@@ -89,7 +90,7 @@ def test_a_race_goes_on_until_everybody_is_down_and_the_farther_fall_wins_once()
     assert infos["distance"][1] > infos["distance"][0] + 0.5
     assert infos["result"].tolist() == [0.0, 1.0]
     assert rewards.tolist() == [-1.0, 1.0]
-    _, rewards, _, _, infos = env.step(np.array([FALL, FALL_FARTHER]))  # begins the next one
+    _, rewards, _, _, infos = env.step(np.array([FALL, FALL_FARTHER]))
     assert rewards.tolist() == [0.0, 0.0]
     assert infos["result"].tolist() == [0.5, 0.5]
 
@@ -97,7 +98,7 @@ def test_a_race_goes_on_until_everybody_is_down_and_the_farther_fall_wins_once()
 def test_the_champions_game_has_its_events() -> None:
     """The recorded keys run over the hurdle to the finish; the rival stands still for as long as it can."""
     keys = read_keys(keys_path("champion"))
-    env = QWOPRaceVectorEnv(2, frames_per_step=1, autoreset_mode="Disabled")
+    env = QWOPRaceVectorEnv(2, frames_per_step=1)
     env.reset(seed=0)
     total = np.zeros((2, len(EVENTS)))
     number = {int(bits): action for action, bits in enumerate(ACTION_KEYS)}
@@ -157,7 +158,7 @@ def test_one_named_runner_begins_its_race_anew_and_leaves_the_others() -> None:
 
 
 def test_a_race_is_stopped_at_its_time_limit_and_the_next_one_begins() -> None:
-    env = QWOPRaceVectorEnv(2, time_limit=0.5, autoreset_mode="SameStep")
+    env = QWOPRaceVectorEnv(2, time_limit=0.5)
     first, _ = env.reset(seed=0)
     for step in range(5):
         seen, _, terminated, truncated, infos = env.step(np.array([0, 4]))
@@ -171,7 +172,7 @@ def test_a_race_is_stopped_at_its_time_limit_and_the_next_one_begins() -> None:
 
 
 def test_a_picture_shows_the_runners_side_by_side() -> None:
-    env = QWOPRaceVectorEnv(4, render_mode="rgb_array", autoreset_mode="Disabled")
+    env = QWOPRaceVectorEnv(4, render_mode="rgb_array")
     env.reset(seed=0)
     start = env.render()
     for _ in range(6):
@@ -191,8 +192,8 @@ def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race()
     """All but those of a rival: who leads, who wins. Its rewards are the weighted events."""
     assert weighted(np.array([0.5, -0.2, 0.8, -1.0]), np.array([2, 1, 0, 0])) == pytest.approx(0.8)
     weights = tuple(range(len(EVENTS)))
-    alone = QWOPRaceVectorEnv(2, runners=1, weights=weights, autoreset_mode="Disabled")
-    raced = QWOPRaceVectorEnv(4, autoreset_mode="Disabled")
+    alone = QWOPRaceVectorEnv(2, runners=1, weights=weights)
+    raced = QWOPRaceVectorEnv(4)
     assert EnvironmentSpec("QWOPRace-v1", {"runners": 1}).interface() == EnvironmentSpec("QWOP-v1").interface()
     alone.reset(seed=0)
     raced.reset(seed=0)
@@ -201,6 +202,8 @@ def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race()
     for actions in random_actions(2, 80):
         seen, rewards, terminated, _, infos = alone.step(actions)
         theirs, _, _, _, raced_infos = raced.step(np.repeat(actions, 2))
+        if terminated.any():
+            seen, theirs = infos["final_obs"], raced_infos.get("final_obs", theirs)
         assert np.array_equal(seen, theirs[::2, :-3])
         assert np.array_equal(np.delete(infos["events"], rivals, 1), np.delete(raced_infos["events"][::2], rivals, 1))
         assert np.array_equal(rewards, weighted(np.array(weights), infos["events"]))

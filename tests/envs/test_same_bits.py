@@ -24,7 +24,7 @@ def test_four_ways_agree_in_the_hurdle_and_to_the_fall(seed: int) -> None:
     actions = np.concatenate([recorded, drawn.repeat(10)])
     game = replay(ACTION_KEYS[actions])
     alone, by_keys, resumed = (QWOPEnv(frames_per_step=1) for _ in range(3))
-    beside = QWOPVectorEnv(2, autoreset_mode="SameStep", frames_per_step=1)
+    beside = QWOPVectorEnv(2, frames_per_step=1)
     alone.reset()
     by_keys.reset()
     beside.reset()

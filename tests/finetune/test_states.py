@@ -75,7 +75,7 @@ class Restarted(Has):
     """Games of QWOP, some of which start from earlier ones."""
 
     def __init__(self, seed: int, settings: RestartSettings) -> None:
-        env = QWOPVectorEnv(8, autoreset_mode="SameStep", frames_per_step=4, max_idle_frames=5)
+        env = QWOPVectorEnv(8, frames_per_step=4, max_idle_frames=5)
         states = None
         if settings.source == "demonstrations":
             spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4})

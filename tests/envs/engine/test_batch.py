@@ -80,7 +80,7 @@ def test_the_moments_are_what_they_are_called() -> None:
 def test_games_at_different_moments_are_each_the_game_alone(count: int, seed: int, names: Any) -> None:
     chosen = names.draw(st.lists(st.sampled_from(sorted(MOMENTS.keys() - {"fallen"})), min_size=count, max_size=count))
     actions = np.repeat(np.random.default_rng(seed).integers(0, 11, (8, count)), 3, axis=0)
-    env = QWOPVectorEnv(count, autoreset_mode="SameStep", frames_per_step=2, num_threads=2)
+    env = QWOPVectorEnv(count, frames_per_step=2, num_threads=2)
     env.reset(seed=0)
     for game, name in enumerate(chosen):
         env._games.restore_row(game, moment(name))

@@ -313,7 +313,7 @@ def test_two_threads_step_two_environments_as_one_thread_does() -> None:
 
 
 def test_games_that_rest_stay_as_they_are_until_a_reset_and_the_others_play_on() -> None:
-    games, alone = (QWOPVectorEnv(9, autoreset_mode="SameStep", max_idle_frames=5) for _ in range(2))
+    games, alone = (QWOPVectorEnv(9, max_idle_frames=5) for _ in range(2))
     for one in (games, alone):
         one.reset(seed=3)
     resting = np.arange(9) % 4 == 1
@@ -329,10 +329,9 @@ def test_games_that_rest_stay_as_they_are_until_a_reset_and_the_others_play_on()
     assert (games.states[resting] != before[resting]).any()
 
 
-@pytest.mark.parametrize("mode", AutoresetMode)
-def test_gymnasium_knows_the_mode_and_the_pace(mode: AutoresetMode) -> None:
-    env = gymnasium.make_vec("qwop/QWOP-v1", num_envs=2, autoreset_mode=mode.value, frames_per_step=6)
-    assert env.metadata["autoreset_mode"] is mode
+def test_gymnasium_knows_the_mode_and_the_pace() -> None:
+    env = gymnasium.make_vec("qwop/QWOP-v1", num_envs=2, frames_per_step=6)
+    assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     single = gymnasium.make("qwop/QWOP-v1", frames_per_step=6)
     assert single.metadata["render_fps"] == env.metadata["render_fps"] == 5
 

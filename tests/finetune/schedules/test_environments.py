@@ -121,7 +121,7 @@ def qwop_policy(observation: str) -> Policy:
 def test_a_teacher_sees_numbers_where_its_pupil_sees_pictures(kind: str) -> None:
     """Two games with the same keys, one observed as numbers, across the ends of games."""
     seeing, numbers = (
-        QWOPVectorEnv(4, autoreset_mode="SameStep", max_idle_frames=9, **{**settings, "time_limit": 2.0})
+        QWOPVectorEnv(4, max_idle_frames=9, **{**settings, "time_limit": 2.0})
         for settings in (PICTURES, {**PICTURES, "observation": kind, "stack": 1, "size": 84})
     )
     policy = qwop_policy(kind)

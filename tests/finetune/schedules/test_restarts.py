@@ -34,7 +34,7 @@ SHORT = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1, "time_limit": 25.0})
 
 
 def vector(settings: RestartSettings = STRETCH) -> Restarts:
-    return Restarts(QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, max_idle_frames=5), settings)
+    return Restarts(QWOPVectorEnv(GAMES, frames_per_step=4, max_idle_frames=5), settings)
 
 
 def actions(steps: int, seed: int = 0) -> NDArray[np.int64]:
@@ -101,7 +101,7 @@ def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
 
 def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:
     env = vector(FALLS.with_(seconds=1.0))
-    alone = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4)
+    alone = QWOPVectorEnv(GAMES, frames_per_step=4)
     alone.reset(seed=0)
     env.reset(seed=6)
     lengths, cut, started_anew = np.zeros(GAMES, dtype=np.int64), 0, 0
