@@ -27,7 +27,7 @@ from ..policies.seal import require_whole, seal, with_room
 
 NAME = re.compile(r"decisions-([0-9]+)\.checkpoint")
 
-VERSION = 6
+VERSION = 7
 """Version of the state in a checkpoint."""
 
 KEPT = 2

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from ..evaluation.film import film
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from .figures import START, Candidate, Figures, best_policy, finalists, line, read_evaluation
-from .log import Display
 from .schedules.phase import Phase
 from .settings import PhaseEvaluationSettings
 
@@ -42,7 +42,7 @@ class Evaluations:
     Besides the greedy games, `drawn` games with drawn actions are played (not within phases), because a greedy runner
     may never leave the start. Policies that are marked to be played with drawn actions play greedily too, unless the
     settings choose. A policy that decides as an earlier one did plays no games. demonstrations: each policy is compared
-    with their player.
+    with their player. say: prints a line.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Evaluations:
         folder: Path,
         settings: PhaseEvaluationSettings,
         demonstrations: Dataset | None = None,
-        display: Display | None = None,
+        say: Callable[[str], object] = lambda line: None,
     ) -> None:
         self._run, self._folder = folder, folder / "phases"
         self._settings = settings.playing(True)
-        self._demonstrations, self._display = demonstrations, display or Display()
+        self._demonstrations, self._say = demonstrations, say
         self.last: Figures | None = None
         """Figures of the final policy; None before the first evaluation of a phase."""
         self._evaluations: dict[tuple[str, bool], Evaluation] = {}
@@ -64,7 +64,7 @@ class Evaluations:
         """Evaluate the initial policy, if there are games; prints a summary."""
         if self._settings.episodes != 0:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._display.say(f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}")
+            self._say(f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}")
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> None:
         """Save and evaluate the policy after this many decisions; prints a summary.
@@ -76,10 +76,10 @@ class Evaluations:
         save_policy(path, policy)
         name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:
-            self._display.say(f"{name}: {path}")
+            self._say(f"{name}: {path}")
         else:
             self.last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, within=within)
-            self._display.say(f"{name}: {line(self.last)}")
+            self._say(f"{name}: {line(self.last)}")
 
     def keep_best(self) -> Candidate:
         """Choose the best policy evaluated, which counts as the run's final one.
@@ -92,7 +92,7 @@ class Evaluations:
                 _write(one.evaluation, {**one.figures, "drawn": drawn})
         best = best_policy(self._run)
         self.last = best.figures
-        self._display.say(f"kept the best policy evaluated: {best.policy}")
+        self._say(f"kept the best policy evaluated: {best.policy}")
         return best
 
     @property

@@ -1,4 +1,4 @@
-"""The log of a run: rows of numbers at regular intervals, in `metrics.jsonl`, for a tracker and in the terminal."""
+"""The log of a run: rows of numbers at regular intervals, in `metrics.jsonl` and for a tracker."""
 
 import json
 import os
@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from ..common.files import write_atomic
-from ..common.progress import plain_console, progress_bar
 from ..common.reading import MEGABYTE, read_rows
 from ..common.tracker import TENSORBOARD, Tracker
 from .experience.collector import EpisodeStats
@@ -160,33 +158,9 @@ class Progress(NamedTuple):
     phase: str
     row: dict[str, Any]
 
-
-class Display:
-    """Context manager that shows the bar. Default console: none, which prints nothing."""
-
-    def __init__(self, console: Console | None = None) -> None:
-        self._bar = progress_bar("decisions", console or plain_console(quiet=True))
-        self._task = self._bar.add_task("starting", total=None)
-        self.console = self._bar.console
-
-    def __enter__(self) -> "Display":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def say(self, line: str) -> None:
-        """Print a line."""
-        self.console.print(line)
-
-    def count(self, now: Progress) -> None:
-        """Show the decisions and the newest figures of the phase."""
-        total = now.decisions + now.remaining
-        self._bar.update(self._task, description=_described(now.phase, now.row), completed=now.decisions, total=total)
-
-
-def _described(phase: str, row: dict[str, Any]) -> str:
-    if "live/metres" in row:
-        return f"{phase}: {row['live/metres']:.1f} m, {row.get('live/finish_share', 0.0):.0%} finish"
-    return f"{phase}: return {row['live/return']:.1f}" if "live/return" in row else phase
+    def __str__(self) -> str:
+        """The phase and the newest figures of its games."""
+        if "live/metres" in self.row:
+            metres, finishes = self.row["live/metres"], self.row.get("live/finish_share", 0.0)
+            return f"{self.phase}: {metres:.1f} m, {finishes:.0%} finish"
+        return f"{self.phase}: return {self.row['live/return']:.1f}" if "live/return" in self.row else self.phase

@@ -70,7 +70,6 @@ class Loop:
         self._evaluation_due: tuple[int, bool] | None = None
         """Phase to evaluate before the next iteration, and True for an evaluation within the phase."""
         self._stop = False
-        self._place = self._schedule.place
         iterations = self._schedule.planned // self._iteration
         self._log_every = min(run.loop.log_every, max(iterations // ROWS, 1) * self._iteration)
         self._row: dict[str, Any] = {}
@@ -98,24 +97,19 @@ class Loop:
             self._pool.shutdown(wait=True)
 
     @property
-    def phase_index(self) -> int:
-        """Number of the current phase or, once all are over, of the last one played."""
-        return self._schedule.place
-
-    @property
     def finished(self) -> bool:
         """True once the schedule is over."""
         return self._schedule.finished and self._evaluation_due is None
 
-    def policy_in(self, phase: int) -> Policy:
+    def policy_in(self, phase: int | None = None) -> Policy:
         """Current policy, with the mean of its weights where the phase averages them, labelled with the environment of
-        this phase."""
-        spec = self._run.environments.specs[phase]
+        this phase, by default the current one or, once all are over, the last one played."""
+        spec = self._run.environments.specs[self._schedule.place if phase is None else phase]
         return replace(self._run.policy, environment=spec, network=self._average.network, values=self.agent.values)
 
     def save_policy(self) -> None:
         """Write the policy as it is."""
-        save_policy(self._run.out / POLICY, self.policy_in(self.phase_index))
+        save_policy(self._run.out / POLICY, self.policy_in())
 
     def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""
@@ -126,9 +120,9 @@ class Loop:
         games = self._run.demonstrations
         return {
             "decisions": self.decisions,
+            "stage": self._run.stage,
             "begun_at": self._run.begun_at,
             "schedule": self._schedule.get_state(),
-            "phase": self._place,
             "collector": self._play.get_state(),
             "agent": self.agent.get_state(),
             "average": self._average.get_state(),
@@ -140,8 +134,9 @@ class Loop:
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`."""
         self.decisions = self._row_at = int(state["decisions"])
+        first = self._schedule.place
         self._schedule.set_state(state["schedule"])
-        self._go_to_environment(int(state["phase"]))
+        self._leave_environment_of(first)
         self._play.set_state(state["collector"])
         self.agent.set_state(state["agent"])
         self._average.set_state(state["average"])
@@ -175,7 +170,6 @@ class Loop:
             self._evaluation_due = (index, True)
         remaining = self._schedule.remaining + self._run.planned_later
         now = Progress(self.decisions, remaining, phase.name, self._row)
-        self._run.display.count(now)
         self._stop = self._run.watch is not None and self._run.watch(now) is False
 
     def _end_phase(self, index: int) -> None:
@@ -183,7 +177,8 @@ class Loop:
             self._drop_pending()
         self._average.settle()
         if not self._schedule.finished:
-            self._begin_phase()
+            self._leave_environment_of(index)
+            self.agent.begin_phase(self._schedule.phase)
         self._evaluation_due = (index, False)
 
     def _evaluate(self, signals: Deferred) -> None:
@@ -201,17 +196,13 @@ class Loop:
             raise
         self._evaluation_due = None
 
-    def _begin_phase(self) -> None:
-        self._go_to_environment(self._schedule.place)
-        self.agent.begin_phase(self._schedule.phase)
-
-    def _go_to_environment(self, place: int) -> None:
-        before, self._place = self._place, place
-        if self._run.environments.share_environment(before, self._place):
-            return
-        self._drop_pending()
-        self._play.enter_phase(self._place)
-        self.agent.change_environment()
+    def _leave_environment_of(self, before: int) -> None:
+        """Go to the environment of the current phase, if it differs from that of the phase before."""
+        place = self._schedule.place
+        if not self._run.environments.share_environment(before, place):
+            self._drop_pending()
+            self._play.enter_phase(place)
+            self.agent.change_environment()
 
     def _drop_pending(self) -> None:
         if self._pending is not None:

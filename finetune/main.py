@@ -1,6 +1,7 @@
 """`qwop-finetune`: a run from its start to its end, and the files in its folder."""
 
 import copy
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
-from ..common.progress import plain_console
+from ..common.progress import plain_console, progress_bar
 from ..common.resume import kept_policy, removed_unless_begun, restoring, saying_how_to_continue
 from ..common.run_folder import command_line, next_command, require_no_other_run, write_configuration
 from ..common.settings import to_plain
@@ -26,7 +27,7 @@ from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .evaluation import FILM, Evaluations
 from .figures import gain, line, verdict
-from .log import Display, RunLog
+from .log import Progress, RunLog
 from .loop import Loop, build
 from .report import write_report
 from .run import POLICY, START, TEACHER, Run, Watch
@@ -50,46 +51,46 @@ def run(
     policy, demonstrations: in place of those that the settings name. watch: called after each iteration; False ends the
     run. Returns the verdict, None without evaluations.
     """
-    out, display = Path(settings.out), Display(console or plain_console())
+    out, bar = Path(settings.out), progress_bar("decisions", console or plain_console())
+    task, say = bar.add_task("starting", total=None), bar.console.print
+
+    def show(now: Progress) -> bool | None:
+        bar.update(task, description=str(now), completed=now.decisions, total=now.decisions + now.remaining)
+        return None if watch is None else watch(now)
+
+    loop: Loop | None = None
     torch.set_num_threads(settings.threads)
     with exclusive_lock(out, "out", within=("checkpoints", "phases", TENSORBOARD)):
         newest, state = require_resumable(settings, out) or (out, None)
         require_no_other_run(out, FinetuneSettings, (POLICY, FILM))
-        run, start = _prepared(settings, state, policy, demonstrations, display, watch)
+        run, start = _prepared(settings, state, policy, demonstrations, say, show)
         for one in run.later() if start.to_clone is None else (run, *run.later()):
             one.rehearse()  # what does not fit is seen before the clone is made, and not after hours
         start = start.with_clone(settings.seed)
         run = replace(run, policy=_to_train(start.policy, run.whole))
-        loops: list[Loop] = []
-
-        def decisions() -> int:
-            return loops[-1].decisions if loops else 0
-
-        with removed_unless_begun(out, lambda: decisions() > 0), display, closing(run.log):
+        with removed_unless_begun(out, lambda: loop is not None and loop.decisions > 0), bar, closing(run.log):
             if state is not None:
-                with restoring(newest):
-                    run = run.at(run.whole.stage_of(state["phase"]), int(state["begun_at"]), run.policy)
-            loops.append(build(run))
+                run = run.at(state["stage"], state["begun_at"], run.policy)
+            loop = build(run)
             if state is None:
                 save_policy(out / START, start.policy)
                 if run.teacher is not None:
                     save_policy(out / TEACHER, run.teacher[1])
             else:
                 with restoring(newest):
-                    loops[0].set_state(state)
-                loops[0].save_policy()  # again: the run may have been killed before that
+                    loop.set_state(state)
+                loop.save_policy()  # again: the run may have been killed before that
             write_configuration(settings, out)
-            run.log.open(resume_at=decisions() if settings.resume else None)
-            stop = lambda: f"{decisions():,} decisions", lambda: bool(checkpoints(run.checkpoints))
-            with saying_how_to_continue(display.console, *stop):
+            run.log.open(resume_at=loop.decisions if settings.resume else None)
+            stop = lambda: f"{loop.decisions if loop else 0:,} decisions", lambda: bool(checkpoints(run.checkpoints))
+            with saying_how_to_continue(bar.console, *stop):
                 if state is None:
                     run.evaluations.add_start(start.policy)
-                loops[0].run()
+                loop.run()
                 for later in run.later():
-                    policy = loops[-1].policy_in(loops[-1].phase_index)
-                    loops.append(build(later.at(later.stage, decisions(), policy)))
-                    loops[-1].run()
-        return _finish(run, settings)
+                    loop = build(later.at(later.stage, loop.decisions, loop.policy_in()))
+                    loop.run()
+        return _finish(run, settings, say)
 
 
 def _prepared(
@@ -97,8 +98,8 @@ def _prepared(
     state: State | None,
     policy: Policy | None,
     dataset: Dataset | None,
-    display: Display,
-    watch: Watch | None,
+    say: Callable[[str], object],
+    watch: Watch,
 ) -> tuple[AnyRun, Start]:
     """The run, whose policy is not yet a copy, and what it starts from. state: that of a resumed run."""
     label, out, device = to_plain(settings), Path(settings.out), choose_device(settings.device)
@@ -108,7 +109,7 @@ def _prepared(
     if settings.teacher is not None:
         teacher_file = settings.teacher if state is None else kept_policy(out / TEACHER)
         teacher = settings.teacher, load_policy(teacher_file)
-    start = find_start(settings, display.say, state, policy, dataset)
+    start = find_start(settings, say, state, policy, dataset)
     if any(phase.only in ("runs", "falls") for phase in settings.phases):
         finishes, able = True, start.policy.environment.capabilities
         if able.runs and able.keys:
@@ -117,20 +118,18 @@ def _prepared(
             figures = games_of(start.policy, games).summary()  # from every start, as the policy's file says
             finishes, kind = figures["finishes"] > 0, "runs" if figures["finishes"] else "falls"
             who = f"the policy finishes {figures['finishes']} of {figures['episodes']} games"
-            display.say(f"{who}: phases for one that {kind}")
+            say(f"{who}: phases for one that {kind}")
         settings = settings.without("falls" if finishes else "runs")
     log = RunLog(out, settings.tracker, label)
-    evaluations = Evaluations(out, settings.evaluation, start.demonstrations, display)
-    run: AnyRun = Run(
-        settings, start.policy, start.demonstrations, device, log, out, evaluations, teacher, display, watch
-    )
+    evaluations = Evaluations(out, settings.evaluation, start.demonstrations, say)
+    run: AnyRun = Run(settings, start.policy, start.demonstrations, device, log, out, evaluations, teacher, watch)
     return run, start
 
 
-def _finish(run: AnyRun, settings: FinetuneSettings) -> str | None:
+def _finish(run: AnyRun, settings: FinetuneSettings, say: Callable[[str], object]) -> str | None:
     """Choose the final policy; write its film and the report. settings: as the command line gave them. Returns the
     verdict."""
-    out, say, evaluations = run.out, run.display.say, run.evaluations
+    out, evaluations = run.out, run.evaluations
     best = None
     if run.whole.schedule.keep == BEST:
         best = evaluations.keep_best()

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -20,7 +20,7 @@ from .agents.settings import Discounted, LiveSettings
 from .distributed.actors import ActorsCollector, PhaseCollector, RayEngine, require_ray
 from .evaluation import Evaluations
 from .figures import START_POLICY
-from .log import Display, Progress, RunLog
+from .log import Progress, RunLog
 from .schedules.environments import PhaseEnvironments
 from .schedules.phase import Schedule
 from .settings import FinetuneSettings, RaySettings
@@ -56,7 +56,6 @@ class Run(Generic[A, L]):
     out: Path
     evaluations: Evaluations
     teacher: tuple[str, Policy] | None = None
-    display: Display = field(default_factory=Display)
     watch: Watch | None = None
     stage: int = 0
     begun_at: int = 0

@@ -246,13 +246,6 @@ class FinetuneSettings(Settings):
             stages.append(self.with_(algorithm=algorithm, loop=loop, schedule=schedule))
         return [stage for stage in stages if any(map(has_length, stage.phases))] or stages[:1]
 
-    def stage_of(self, phase: int) -> int:
-        """Number of the stage that contains this phase; ValueError if none does."""
-        for number, stage in enumerate(self.stages()):
-            if 0 <= phase < len(stage.phases) and has_length(stage.phases[phase]):
-                return number
-        raise ValueError(f"phase {phase} is none of the schedule's")
-
     @property
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that these settings configure."""

@@ -170,8 +170,6 @@ def put(**values: Any) -> Callable[[Path], None]:
             r"run/checkpoints/.*: not a checkpoint, or a damaged one.*; remove it to resume from an older one",
         ),
         (put(collector={"nothing": "of use"}), True, r"decisions-\d+.checkpoint: does not fit this run"),
-        (put(phase=99), True, r"checkpoint: does not fit this run \(ValueError: phase 99 is none of the schedule's"),
-        (put(phase=-1), True, r"checkpoint: does not fit this run \(ValueError: phase -1 is none of the schedule's"),
         (lambda run: (run / "start.safetensors").unlink(), True, "run/start.safetensors: no such file; put back the"),
         (lambda run: (run / "config.yaml").write_text("seed: 1"), True, "run/config.yaml: no schedule"),
     ],

@@ -115,7 +115,7 @@ ACER = to_plain(SETTINGS.with_(algorithm=AcerSettings(), loop=AcerLoopSettings()
 def run(tmp_path: Path) -> Any:
     """A run of SETTINGS in its second phase; what resuming it with changes of its configuration gives."""
     write_configuration(SETTINGS, tmp_path)
-    save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "demonstrations": None, "phase": 1})
+    save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "demonstrations": None})
 
     def resume(**changes: Any) -> Any:
         settings = read(FinetuneSettings, {**to_plain(SETTINGS), "resume": True, **changes})
