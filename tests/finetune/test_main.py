@@ -249,6 +249,8 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(tuned: Tuned
     assert torch.equal(weights_of(trained.network), weights_of(same.network))
 
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 UNTRAINED = (
     "policy=scratch", "environment=QWOP-v1", "evaluation.episodes=0", "evaluation.drawn=0", "video=false", "out=run",
 )  # fmt: skip
@@ -296,3 +298,37 @@ def test_what_is_typed_reaches_the_agent_of_each_phase_and_a_tiny_rate_learns_no
     start, end = (load_policy(tmp_path / "run" / f"{name}.safetensors").network for name in ("start", "policy"))
     for name, weights in start.state_dict().items():  # the end has a Q head, too
         torch.testing.assert_close(end.state_dict()[name], weights, rtol=0, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_pupil_that_sees_pictures_resumes_to_the_bit_with_the_teacher_that_its_run_keeps(
+    tuned: Tuned, tmp_path: Path
+) -> None:
+    champion, teacher, run = load_policy("champion"), tmp_path / "teacher.safetensors", tmp_path / "run"
+    save_policy(teacher, champion)
+    taught = (
+        *UNTRAINED, "schedule=pictures", "schedule.scale=1e-3", "teacher=teacher.safetensors", "loop.num_envs=8",
+        "loop.steps=20", "loop.log_every=160", "loop.checkpoint_every=480", "algorithm.hidden=[16]",
+    )  # fmt: skip
+    tuned(*taught)
+    losses = [row["learner/kickstarting"] for row in read_metrics(run)]
+    assert losses[-1] < losses[0] < 2.6
+    whole = (run / "policy.safetensors").read_bytes()
+    _, newest = checkpoints(run / "checkpoints")
+    newest.unlink()
+    save_policy(teacher, untrained(champion.environment))
+    tuned(*taught, "resume=true")
+    assert (run / "policy.safetensors").read_bytes() == whole
+
+
+@pytest.mark.slow
+@pytest.mark.needs(module="ale_py")
+def test_sparse_rewards_are_looked_for_with_long_frame_skips_and_played_for_with_the_usual_ones(
+    tuned: Tuned, tmp_path: Path
+) -> None:
+    tuned(
+        *UNTRAINED, f"schedule={EXAMPLES / 'freeway.yaml'}", "environment=ALE/Freeway-v5", "schedule.scale=0.0005",
+        "+schedule.phases.find.environment.time_limit=2", "loop.num_envs=2", "loop.steps=4", "algorithm.hidden=[8]",
+    )  # fmt: skip
+    policies = [load_policy(tmp_path / "run" / f"{name}.safetensors") for name in ("phases/1-find", "policy")]
+    assert [policy.environment.settings["frameskip"] for policy in policies] == [20, 4]

@@ -53,29 +53,17 @@ def test_a_reward_can_turn_its_sign_only_by_being_drawn_anew() -> None:
     assert explore(before, random, {}, redraw=0.1, rewards=False).rewards == before.rewards
 
 
-def test_whole_numbers_are_drawn_anew_within_their_range() -> None:
-    random, period = np.random.default_rng(0), Range(5, 20, whole=True)
-    names = list(map(str, range(20_000)))
-    after = explore(Member(0, 1000.0, dict.fromkeys(names, 7.0)), random, dict.fromkeys(names, period))
-    values = {*after.genes.values()}
-    assert values == {float(value) for value in range(5, 21)}
-
-
-def test_a_range_of_one_value_never_changes() -> None:
-    random, fixed = np.random.default_rng(0), Range(0.0, 0.0, logarithmic=True)
-    assert fixed.draw(random) == 0.0
-    after = explore(Member(0, 1000.0, {"one": 0.0}), random, {"one": fixed}, chance=1.0)
-    assert after.genes == {"one": 0.0}
-
-
-@pytest.mark.parametrize(
-    ("gene", "low", "high"),
-    [("learning_rate", 3e-4, 5e-3), ("entropy", 5e-4, 1e-2), ("posterior_kl", 1e-5, 1e-3), ("period", 5, 20)],
-)
-def test_first_values_fill_their_ranges(gene: str, low: float, high: float) -> None:
+def test_whole_numbers_are_drawn_anew_within_their_range_and_a_range_of_one_value_never_changes() -> None:
     random = np.random.default_rng(0)
-    drawn = np.array([GENES[gene].draw(random) for _ in range(4000)])
-    assert low <= drawn.min() < low * 1.3
-    assert high * 0.9 < drawn.max() <= high
-    if gene != "period":  # uniform in the logarithm
-        assert abs(np.log(drawn).mean() - (np.log(low) + np.log(high)) / 2) < 0.1
+    genes = {**dict.fromkeys(map(str, range(20_000)), Range(5, 20, whole=True)), "one": Range(0.0, 0.0, True)}
+    after = explore(Member(0, 1000.0, {**dict.fromkeys(genes, 7.0), "one": 0.0}), random, genes, chance=0.5).genes
+    assert {*after.values()} == {0.0, *map(float, range(5, 21))}
+    assert after["one"] == 0.0
+
+
+def test_first_values_are_uniform_or_so_in_the_logarithm() -> None:
+    random = np.random.default_rng(0)
+    for gene, mean in ((Range(3e-4, 5e-3, True), (np.log(3e-4) + np.log(5e-3)) / 2), (Range(-1.0, 1.0), 0.0)):
+        drawn = np.array([gene.draw(random) for _ in range(4000)])
+        assert gene.low <= drawn.min() < drawn.max() <= gene.high
+        assert abs((np.log(drawn) if gene.logarithmic else drawn).mean() - mean) < 0.1

@@ -1,7 +1,7 @@
 """Races between policies, also of such that decide at different rates."""
 
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import TwoTimescaleActorCritic
-from qwop.population.head_to_head import figures_of, play_head_to_head, shared_race, tournament
+from qwop.population.head_to_head import figures_of, play_head_to_head, tournament
 
 from ..fakes import untrained
 
@@ -62,26 +62,6 @@ def test_a_policy_keeps_to_its_own_rate_against_one_that_decides_more_often(poli
     assert len(np.unique(slow)) > 1
 
 
-class Listener(Policy):
-    """A policy that notes the rewards that it is fed."""
-
-    heard: ClassVar[list[Any]] = []
-
-    def feed(self, state: Any, actions: Any, rewards: Any) -> Any:
-        self.heard.append(rewards.tolist())
-        return state
-
-
-def test_a_policy_hears_of_one_decision_at_a_time() -> None:
-    spec = race(2, weights=[float(event == "decision") for event in EVENTS])
-    observation, actions = spec.interface()
-    listener = Listener(Actor(observation.size, actions, (16,)), spec, observation)
-    for other in (always(2), always(1)):
-        listener.heard.clear()
-        play_head_to_head(listener, [other], race(2, time_limit=1.0), games=1)
-        assert listener.heard == [[1.0]] * (15 - 1)
-
-
 def test_a_policy_that_decides_more_often_runs_as_in_a_race_at_its_own_rate() -> None:
     mine = runner(1)
     held = play_head_to_head(always(2), [mine], race(2), games=6)
@@ -89,11 +69,6 @@ def test_a_policy_that_decides_more_often_runs_as_in_a_race_at_its_own_rate() ->
     slower = play_head_to_head(always(2), [runner(2)], race(2), games=6)
     assert held["their_metres"].equals(own["their_metres"])
     assert not held["their_metres"].equals(slower["their_metres"])
-
-
-def test_a_race_has_the_rate_of_whoever_decides_most_often() -> None:
-    assert shared_race(race(6), [runner(6), runner(2)]).settings["frames_per_step"] == 2
-    assert shared_race(race(2), [runner(6), runner(4)]).settings["frames_per_step"] == 2
 
 
 def test_rates_that_do_not_divide_each_other_and_other_games_are_refused() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.envs.race.events import EVENTS
-from qwop.population.agents import FtwAgents
 from qwop.population.population import Population
 from qwop.population.rewards import HAND_MADE, event_rewards
 from qwop.population.rival_races import RaceEnd
@@ -14,7 +13,6 @@ from qwop.population.settings import (
     EvolutionSettings,
     PopulationSettings,
     PpoWorkSettings,
-    WorkSettings,
 )
 from qwop.population.training import TrainingResult, TrainingTask
 
@@ -63,10 +61,6 @@ def made(**changed: Any) -> tuple[Population, Workers]:
     population = Population(SETTINGS.with_(**changed), AgentTrainer(), workers)  # type: ignore[arg-type]
     population.begin()
     return population, workers
-
-
-def test_agents_play_as_suits_their_kind() -> None:
-    assert PopulationSettings(agent=FtwAgents()).work.decisions == WorkSettings().decisions == 16_000
 
 
 @pytest.mark.parametrize("evolution", [EvolutionSettings(enabled=False), EvolutionSettings(burn_in=10_000)])

@@ -7,29 +7,6 @@ import pytest
 from qwop.population.ratings import ANCHOR, Record, compare_scores, opponent_probabilities, win_probability
 
 
-def test_ratings_rise_for_winners_and_fall_for_losers() -> None:
-    record = Record(3)
-    record.add(1, 1, 1.0)  # a match with itself says nothing
-    assert record.ratings().ratings == pytest.approx([1000.0, 1000.0, 1000.0])
-    for _ in range(10):
-        record.add(0, 1, 1.0)
-        record.add(1, 2, 0.5)
-    first, second, third = record.ratings().ratings
-    assert first > 1100.0
-    assert second < third < 1000.0  # the third has drawn with one who loses
-
-
-def test_old_matches_fade_and_errors_grow() -> None:
-    record = Record(2)
-    record.add(0, 1, 1.0, 10.0)
-    before = record.ratings()
-    record.fade(0.5)
-    after = record.ratings()
-    assert record.matches[0, 1] == record.matches[1, 0] == record.points[0, 1] == 5.0
-    assert after.ratings[0] < before.ratings[0]
-    assert after.errors[0] > before.errors[0]
-
-
 @pytest.mark.parametrize("numbers", [(0, 1, 2, 3), (3, 2, 1, 0)], ids=["parent first", "parent last"])
 def test_a_copy_is_rated_as_its_parent(numbers: tuple[int, ...]) -> None:
     parent, child, other, rival = numbers
