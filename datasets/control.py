@@ -1,14 +1,17 @@
 """Shared control of an episode: who acted in each decision, and the episode that it branched off from."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass
 
 from ..common.errors import BadInput, quoted
+from ..common.settings import Whole
 from .behaviour_probabilities import MIXED, RECORDED
+from .origin import STRICT
 
 if TYPE_CHECKING:
     from .schema import Episode
@@ -29,7 +32,7 @@ REPEATED = (
 """Arrays of an episode that a branch repeats up to its own decisions."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Branch:
     """The place where an episode left another of the same recording.
 
@@ -37,14 +40,8 @@ class Branch:
     with number `step`.
     """
 
-    game: int
-    step: int
-
-    def __post_init__(self) -> None:
-        for name in ("game", "step"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 0:
-                raise BadInput(f"branch.{name} is {quoted(value)}, expected a whole number from 0")
+    game: Whole
+    step: Whole
 
     def to_json(self) -> dict[str, int]:
         """Plain data."""
@@ -53,11 +50,10 @@ class Branch:
     @classmethod
     def from_json(cls, data: Any) -> "Branch | None":
         """The inverse of `to_json`; None stays None, BadInput for anything else."""
-        if data is None:
-            return None
-        if not isinstance(data, Mapping) or {*data} != {"game", "step"}:
-            raise BadInput(f"branch is {quoted(data)}, expected the fields game and step")
-        return cls(data["game"], data["step"])
+        try:
+            return None if data is None else cls(**data)
+        except (TypeError, ValueError):  # pydantic's
+            raise BadInput(f"branch is {quoted(data)}, expected the fields game and step") from None
 
 
 def check_actors(actors: NDArray[np.int8], steps: int) -> None:

@@ -1,13 +1,17 @@
 """The origin of an episode: its identity within its source."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, get_args, get_type_hints
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
 
 from ..common.errors import BadInput, quoted
 
+STRICT = ConfigDict(strict=True, extra="forbid")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config=STRICT)
 class Origin:
     """Fields that identify an episode within its source; each is None if it does not apply.
 
@@ -30,22 +34,15 @@ class Origin:
 
     def to_json(self) -> dict[str, object]:
         """The fields that are set, as plain data."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Any) -> "Origin":
         """The inverse of `to_json`; BadInput for anything else."""
-        if not isinstance(data, Mapping):
-            raise BadInput(f"origin is {quoted(data)}, expected fields such as {{'game': 3}}")
-        for name, value in data.items():
-            if name not in _KINDS:
-                raise BadInput(f"origin has a field {quoted(name)}, expected {', '.join(_KINDS)}")
-            if type(value) is not _KINDS[name]:
-                raise BadInput(f"origin.{name} is {quoted(value)}, expected {_KINDS[name].__name__}")
-        return cls(**data)
+        try:
+            return cls(**data)
+        except (TypeError, ValueError):  # pydantic's
+            raise BadInput(f"origin is {quoted(data)}, expected fields such as {{'game': 3}}") from None
 
 
 NO_ORIGIN = Origin()
-
-_KINDS = {name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(Origin).items()}

@@ -76,27 +76,22 @@ def run(settings: CopySettings) -> None:
 
 def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Dataset]:
     """The episodes that stay of each dataset; BadInput if the settings name one that is not there, or all."""
-    drop = {name: {*(getattr(settings, name) or ())} for name in ("drop_episodes", "drop_outcomes", "drop_players")}
+    names = ("episode", "outcome", "player")
+    drop = {name: {*(getattr(settings, f"drop_{name}s") or ())} for name in names}
     if not any(drop.values()):
         return [*datasets]
-    if drop["drop_episodes"] and len(datasets) > 1:
+    if drop["episode"] and len(datasets) > 1:
         raise BadInput("drop_episodes: the numbers of several datasets are not distinct; give one dataset")
-    first = datasets[0].folder
-    facts = [
-        [
-            (episode_number(path), about["outcome"], about["player"])
-            for path, about in zip(one.files, every, strict=True)
-        ]
-        for one, every in ((dataset, map(dataset.metadata, range(len(dataset)))) for dataset in datasets)
-    ]
-    there = [{*values} for values in zip(*chain.from_iterable(facts), strict=True)]
-    for (name, values), here in zip(drop.items(), there, strict=True):
-        if name != "drop_outcomes" and (absent := sorted(values - here)):
-            raise BadInput(f"{name}: {first} has no {name.removeprefix('drop_').removesuffix('s')} {quoted(absent[0])}")
-    selection = [
-        dataset.select([index for index, one in enumerate(rows) if not any(map(set.__contains__, drop.values(), one))])
-        for dataset, rows in zip(datasets, facts, strict=True)
-    ]
+    first, selection, here = datasets[0].folder, list[Dataset](), {name: set[Any]() for name in names}
+    for dataset in datasets:
+        games = [{"episode": episode_number(file), **dataset.metadata(i)} for i, file in enumerate(dataset.files)]
+        stay = [i for i, game in enumerate(games) if not any(game[name] in drop[name] for name in names)]
+        selection.append(dataset.select(stay))
+        for name in names:
+            here[name] |= {game[name] for game in games}
+    for name in ("episode", "player"):
+        if absent := sorted(drop[name] - here[name]):
+            raise BadInput(f"drop_{name}s: {first} has no {name} {quoted(absent[0])}")
     if not any(map(len, selection)):
         raise BadInput(f"{first}: no episode is left; leave out fewer")
     return selection
