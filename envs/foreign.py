@@ -5,7 +5,7 @@ where the environment's capabilities say so, whatever its name is.
 """
 
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from math import hypot
@@ -15,8 +15,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from numpy.typing import NDArray
 
 from ..common.ends import close_after_use
 from ..common.errors import LONGEST_REASON, BadInput, EnvironmentFailed, quoted
@@ -74,7 +72,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
                     space = Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
         self.observation_space = self._space = space
         self._dtype = space.dtype
-        self._batched = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._steps = 0
@@ -95,6 +92,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         # What is as usual is passed on at once: each look costs a quick environment a hundredth of its step.
         if (
             reward.__class__ is not float
+            or not -LARGEST <= reward <= LARGEST
             or terminated.__class__ is not bool
             or truncated.__class__ is not bool
             or info.__class__ is not dict
@@ -102,13 +100,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         ):
             reward, info = self._number(reward), self._declared(info)
             terminated, truncated = self._flag(terminated, "terminated"), self._flag(truncated, "truncated")
-        if observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape:
-            if self._batched and not (terminated or truncated):  # `CheckedGames` copies it, and looks at the numbers
-                return observation, reward, terminated, truncated, info
-            if hypot(reward, *observation.tolist()) <= LARGEST:
-                # A copy, because some environments change the array that they gave before.
-                return observation.astype(self._dtype), reward, terminated, truncated, info
-        return self._as_stored(observation), self._number(reward), terminated, truncated, info
+        return self._as_stored(observation), reward, terminated, truncated, info
 
     def render(self) -> Any:
         with self._failing("render"):
@@ -120,16 +112,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     def close(self) -> None:
         """Close the environment. If that fails, it is a note: there may be results."""
         close_after_use(self.env.close, f"environment {self._name}")
-
-    def leave_numbers(self) -> None:
-        """Leave float32 numbers that are not finite to `CheckedGames`, which looks at those of all games at once."""
-        self._batched = self._type == np.float32
-
-    def require_finite(self, observation: NDArray[Any], reward: float) -> None:
-        """Raise EnvironmentFailed, with the field, for numbers of the last step that are not finite as float32."""
-        if self._batched:
-            self._number(reward)
-            self._as_stored(observation)
 
     @contextmanager
     def _failing(self, method: str) -> Iterator[None]:
@@ -155,6 +137,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         )
 
     def _as_stored(self, observation: Any) -> Any:
+        """A copy, because some environments change the array that they gave before."""
         usual = observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape
         if usual and hypot(*observation.tolist()) <= LARGEST:
             return observation.astype(self._dtype)
@@ -192,48 +175,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if not isinstance(info, Mapping):
             raise self._wrong(f"info is {quoted(info)}, expected a dictionary")
         return {name: value for name, value in info.items() if name in self._info_names}
-
-
-class CheckedGames(SyncVectorEnv):
-    """Several `CheckedEnvironment`s, one after the other, with one look at the numbers of all of them.
-
-    A game that ends begins again in the same step, as in Gymnasium's loop, whose step takes a third longer.
-    """
-
-    def __init__(self, make: Callable[[], Env], num_envs: int) -> None:
-        super().__init__([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
-        for env in self.envs:
-            if isinstance(env, CheckedEnvironment):  # the project's own environments are not checked
-                env.leave_numbers()
-
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
-        observations, infos = super().reset(seed=seed, options=options)
-        self._require_finite(observations, np.zeros(self.num_envs))
-        return observations, infos
-
-    def step(self, actions: Any) -> Any:
-        infos: dict[str, Any] = {}
-        shape = self.single_observation_space.shape or ()
-        observations = np.empty((self.num_envs, *shape), self.single_observation_space.dtype)
-        results = np.empty(self.num_envs), np.empty(self.num_envs, np.bool_), np.empty(self.num_envs, np.bool_)
-        rewards, terminated, truncated = results
-        for row, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
-            observation, rewards[row], over, cut, info = env.step(action)
-            if over or cut:
-                infos = self._add_info(infos, {"final_obs": observation, "final_info": info}, row)
-                observation, info = env.reset()
-            if info:
-                infos = self._add_info(infos, info, row)
-            terminated[row], truncated[row], observations[row] = over, cut, observation
-            self._env_obs[row] = observation
-        self._require_finite(observations, rewards)
-        return observations, *results, infos
-
-    def _require_finite(self, observations: NDArray[Any], rewards: NDArray[np.float64]) -> None:
-        if not (np.isfinite(observations).all() and (np.abs(rewards) <= LARGEST).all()):
-            for env, *numbers in zip(self.envs, observations, rewards, strict=True):
-                if isinstance(env, CheckedEnvironment):
-                    env.require_finite(*numbers)
 
 
 def _is_wrapper(path: Path) -> bool:

@@ -20,7 +20,6 @@ import importlib
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -32,31 +31,13 @@ from ..common.imports import VARIABLE, import_modules, imported
 NAMESPACE = "qwop"
 
 
-@dataclass(frozen=True)
-class _Registration:
-    """entry_point, vector_entry_point: module and class; races have only a vector form. task: module and class of the
-    settings that make the task, which are stored with policies and datasets; the others (of the original's page:
-    browser, folder, address) come from the command line alone. reward_threshold: mean return at which the task is
-    solved.
-    """
-
-    entry_point: str | None
-    vector_entry_point: str | None = None
-    task: str = "qwop.envs.qwop.task:QWOPTask"
-    reward_threshold: float | None = None
-
-
-REGISTERED = {
-    "QWOP-v1": _Registration(
-        "qwop.envs.qwop.env:QWOPEnv",
-        "qwop.envs.qwop.vector:QWOPVectorEnv",
-        # The default reward pays 2 for each of about 990 units to the line; a landing may leave the torso behind it.
-        reward_threshold=1950.0,
-    ),
-    "QWOPRace-v1": _Registration(None, "qwop.envs.race.vector:QWOPRaceVectorEnv", "qwop.envs.race.vector:RaceTask"),
-    "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv"),
+TASKS = {
+    "QWOP-v1": "qwop.envs.qwop.task:QWOPTask",
+    "QWOPRace-v1": "qwop.envs.race.vector:RaceTask",
+    "QWOPOriginal-v1": "qwop.envs.qwop.task:QWOPTask",
 }
-"""Registered environments, by short name."""
+"""Our environments by short name, with the settings that make the task, which are stored with policies and datasets.
+The others (of the original's page: browser, folder, address) come from the command line alone."""
 
 
 PACKAGES = {"ALE/": "ale_py", "BabyAI-": "minigrid", "MiniGrid-": "minigrid"}
@@ -118,14 +99,14 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
                 kwargs={"game": registry[id].kwargs["game"]},
             )
         return preprocessed
-    return f"{NAMESPACE}/{id}" if id in REGISTERED else id
+    return f"{NAMESPACE}/{id}" if id in TASKS else id
 
 
 def stored_id(id: str) -> str:
     """Return the id as the project stores it: with its version, as the newest is another one some day, and without the
     namespace if the environment is one of ours. BadInput as for `readable_id`."""
     name = readable_id(id)
-    if name in registry or name in REGISTERED or _VERSION.search(name):
+    if name in registry or name in TASKS or _VERSION.search(name):
         return name
     return readable_id(registered_id(name).removeprefix(f"{NAMESPACE}-"))
 
@@ -133,7 +114,7 @@ def stored_id(id: str) -> str:
 def readable_id(value: Any) -> str:
     """The id of an environment, as the project stores it; BadInput for one that no file may name."""
     name = value.removeprefix(f"{NAMESPACE}/").removeprefix(f"{NAMESPACE}:") if isinstance(value, str) else ""
-    id = name if name in REGISTERED else value
+    id = name if name in TASKS else value
     if not isinstance(id, str) or not _ID.fullmatch(id):
         raise BadInput(
             f"environment {quoted(value)}: expected the id of a registered environment, such as QWOP-v1, of at most "
@@ -144,7 +125,7 @@ def readable_id(value: Any) -> str:
 
 def task_of(id: str) -> Any:
     """The class of the settings that make the task of one of our environments; None for others."""
-    return load_env_creator(REGISTERED[id].task) if id in REGISTERED else None  # imported here: it brings the engine
+    return load_env_creator(TASKS[id]) if id in TASKS else None  # imported here: it brings the engine
 
 
 def environment_in_file(data: Any, overrides: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
@@ -190,15 +171,19 @@ def _harmless(value: Any, choice: bool) -> bool:
     return isinstance(value, int | float) and -LARGEST <= value <= LARGEST  # not NaN
 
 
-for _name, _registration in REGISTERED.items():
-    for _id in (f"{NAMESPACE}/{_name}", _name):
-        if _id not in registry:
-            gymnasium.register(
-                _id,
-                entry_point=_registration.entry_point,
-                vector_entry_point=_registration.vector_entry_point,
-                reward_threshold=_registration.reward_threshold,
-                # They check every call themselves, so Gymnasium's wrappers would only take time.
-                order_enforce=False,
-                disable_env_checker=True,
-            )
+def _register(name: str, **form: Any) -> None:
+    """Register one of our environments, which check every call themselves: Gymnasium's wrappers would take time."""
+    for id in (f"{NAMESPACE}/{name}", name):
+        if id not in registry:
+            gymnasium.register(id, order_enforce=False, disable_env_checker=True, **form)
+
+
+_register(
+    "QWOP-v1",
+    entry_point="qwop.envs.qwop.env:QWOPEnv",
+    vector_entry_point="qwop.envs.qwop.vector:QWOPVectorEnv",
+    # The default reward pays 2 for each of about 990 units to the line; a landing may leave the torso behind it.
+    reward_threshold=1950.0,
+)
+_register("QWOPRace-v1", vector_entry_point="qwop.envs.race.vector:QWOPRaceVectorEnv")
+_register("QWOPOriginal-v1", entry_point="qwop.envs.original.env:QWOPOriginalEnv")

@@ -15,13 +15,13 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 
 from ..common.errors import LONGEST_REASON, BadInput, printable, quoted
 from ..common.imports import without_module
-from .actions import Env, Space, action_names
+from .actions import Env, Space, action_names, own_actions
 from .foreign import CheckedEnvironment
 from .observation import SMALLEST_PICTURE as SMALLEST_PICTURE
 from .observation import Observations as Observations
 from .observation import ObservationSpec as ObservationSpec
 from .observation import interface_of as interface_of
-from .registration import NAMESPACE, REGISTERED, environment_in_file, registered_id, stored_id, task_of
+from .registration import NAMESPACE, TASKS, environment_in_file, registered_id, stored_id, task_of
 
 LONGEST = 5_000
 """Decisions of a game in an environment that neither Gymnasium nor its own settings limit; most have 200 to 1,000."""
@@ -182,9 +182,8 @@ class EnvironmentSpec:
             return Spaces(*interface_of(*own, str(self)), names, *own)
         with closing(self.make()) as env:
             interface = interface_of(env.observation_space, env.action_space, str(self))
-            if isinstance(env, CheckedEnvironment):
-                return Spaces(*interface, names or action_names(env), env.own_observations, env.own_actions)
-            return Spaces(*interface, names or action_names(env), env.observation_space, env.action_space)
+            space: Space = env.own_observations if isinstance(env, CheckedEnvironment) else env.observation_space
+            return Spaces(*interface, names or action_names(env), space, own_actions(env))
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -201,7 +200,7 @@ class EnvironmentSpec:
         Environments of other packages are brought into the project's form, and checked (`CheckedEnvironment`).
         """
         settings, entry = {**self.settings, **more}, self.registered
-        is_ours = entry is None or self.id in REGISTERED or entry.id.startswith(f"{NAMESPACE}-")
+        is_ours = entry is None or self.id in TASKS or entry.id.startswith(f"{NAMESPACE}-")
         if entry is not None and not is_ours:  # `CheckedEnvironment` takes the place of Gymnasium's checks
             entry = replace(entry, order_enforce=False, disable_env_checker=True)
         with self.refusing():

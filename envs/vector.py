@@ -5,13 +5,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .actions import Space, whole
-from .foreign import CheckedGames
 from .spec import EnvironmentSpec
 
 Infos = dict[str, Any]
@@ -88,7 +87,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     if spec.has_games:
         return spec.several(num_envs, **more, autoreset_mode=AutoresetMode.SAME_STEP)  # type: ignore[no-any-return]
     with spec.refusing():  # instances whose spaces differ
-        return CheckedGames(lambda: spec.make(**more), num_envs)
+        return SyncVectorEnv([lambda: spec.make(**more)] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
 def in_step(commands: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]]:

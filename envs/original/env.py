@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ..names import BODIES, CLOCK, FEATURES, SCORE, UNITS_A_METRE
-from ..qwop.base import GameStep, QWOPBase
+from ..qwop.env import GameStep, QWOPBase
 from ..qwop.observations import observe_as, observe_start
 from ..qwop.rewards import rewards_along
 from ..qwop.task import FRAMES_A_SECOND, PIXELS, outcome_of

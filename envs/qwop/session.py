@@ -7,6 +7,7 @@ them. That decides the order of some contacts, and so the last bits of a game: f
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class GameStart:
         """Plain data; keys as stretches [frames, keys]."""
         return {
             "trigonometry": self.trigonometry,
-            "before": [{**asdict(game.opening), "keys": _stretches(game.keys)} for game in self.before],
+            "before": [{**asdict(game.opening), "keys": _runs(game.keys)} for game in self.before],
             **asdict(self.opening),
         }
 
@@ -203,19 +204,15 @@ def _opening_from_json(data: Mapping[str, Any]) -> Opening:
     return Opening(data["resets"], data["held"], data["waiting"])
 
 
-def _stretches(keys: NDArray[np.uint8]) -> list[list[int]]:
+def _runs(keys: NDArray[np.uint8]) -> list[list[int]]:
     """Run lengths: [frames, keys] for each stretch of the same keys."""
-    if not len(keys):
-        return []
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    stretches: list[list[int]] = np.stack([np.diff([*starts, len(keys)]), keys[starts]], axis=1).tolist()
-    return stretches
+    return [[len([*run]), pressed] for pressed, run in groupby(keys.tolist())]
 
 
-def _frames(stretches: Any) -> NDArray[np.uint8]:
-    if not stretches:
+def _frames(runs: Any) -> NDArray[np.uint8]:
+    if not runs:
         return np.empty(0, np.uint8)
-    table = np.array(stretches)
+    table = np.array(runs)
     if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu" or table[:, 0].min() < 1:
         raise BadInput("not the keys of a game: expected stretches [frames, keys]")
     if table[:, 0].max() > LONGEST_KEYS or table[:, 0].sum() > LONGEST_KEYS:

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from ...common.errors import BadInput, quoted
 from ...common.settings import NotNegative, Settings, Share
-from ...common.shared_settings import IdleFrames
+from ...common.shared_settings import LONGEST_IDLE, IdleFrames
+from ..actions import whole
 from ..engine import batch, native, new_games, workspace
 from ..engine import layout as at
 from ..engine.batch import CONTACT, FEATURES_ONLY, FULL
@@ -112,6 +113,19 @@ class QWOPTask(Settings):
         kind, _ = OBSERVATIONS[self.observation]
         limit = round(self.time_limit * FRAMES_A_SECOND)
         return np.array([KINDS[self.reward], self.observation_lag, limit, kind, *self.prices.values()], np.float64)
+
+
+def idle_frames_of(options: Mapping[str, Any] | None, usual: int) -> int:
+    """Return the idle frames that `options={"idle_frames": k}` of a reset choose, or the number drawn.
+
+    Raises ValueError unless k is a whole number from 0 to `LONGEST_IDLE`.
+    """
+    choice = (options or {}).get("idle_frames")
+    if choice is None:
+        return usual
+    if not 0 <= whole(choice) <= LONGEST_IDLE:
+        raise ValueError(f"idle_frames {choice!r}, expected a whole number, 0 ... {LONGEST_IDLE}")
+    return int(choice)
 
 
 def infos_of(numbers: Any, counters: Any) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from ..engine import batch, native, workspace
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
 from ..vector import Infos, OwnVectorEnv, Step, final_infos, in_step, masked, require_count
-from .base import RENDER_MODES, idle_frames_of
-from .task import GameArrays, QWOPTask, infos_of
+from .task import GameArrays, QWOPTask, idle_frames_of, infos_of
 
 ROWS_WORTH_A_THREAD = 8
 """Fewer games than this are stepped faster by one thread than handed to another (measured)."""
@@ -30,7 +29,7 @@ class CompiledVectorEnv(OwnVectorEnv):
     `_commands`: the decisions that led to each game under way, a byte each, from which it is played again.
     """
 
-    metadata = {**OwnVectorEnv.metadata, "render_modes": RENDER_MODES}  # noqa: RUF012  (Gymnasium's form)
+    metadata = {**OwnVectorEnv.metadata, "render_modes": ["rgb_array"]}  # noqa: RUF012  (Gymnasium's form)
     _games: GameArrays
     _keys: NDArray[np.int64]
     _commands: list[bytearray]

@@ -17,8 +17,7 @@ from ..engine import batch
 from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND, LONGEST_GAME, Numbers
 from ..pictures.video import picture_strip
-from ..qwop.base import idle_frames_of
-from ..qwop.task import GameArrays, QWOPTask, infos_of
+from ..qwop.task import GameArrays, QWOPTask, idle_frames_of, infos_of
 from ..qwop.vector import CompiledVectorEnv, checked_actions
 from ..spec import Capabilities
 from ..vector import Infos, Step, final_infos, in_step, masked

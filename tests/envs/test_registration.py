@@ -11,7 +11,7 @@ from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.observations import bent_knee
 from qwop.envs.qwop.rewards import rewards_along
-from qwop.envs.registration import REGISTERED
+from qwop.envs.registration import TASKS
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.champion import keys_path
 
@@ -121,7 +121,7 @@ def test_an_id_that_could_not_be_read_again_is_refused_before_it_is_written(id: 
         EnvironmentSpec(id)
 
 
-@pytest.mark.parametrize("id", [*REGISTERED])
+@pytest.mark.parametrize("id", [*TASKS])
 def test_the_originals_page_is_the_command_lines_alone(id: str) -> None:
     for name in ("browser", "folder", "url", "headless", "live", "timeout", "render_mode"):
         for value in ("xterm", True, 1, None):
