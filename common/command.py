@@ -29,13 +29,16 @@ from .errors import BadInput, naming, quoted
 from .imports import import_from_line
 from .reading import MEGABYTE, parse_yaml, read_text
 from .run_folder import to_yaml
-from .schema import Entries, Files, Setting, nearest, options_of, places, schema
-from .settings import NoSuchSetting, Settings, read
+from .schema import Entries, Files, Setting, nearest, no_such_setting, options_of, places, schema
+from .settings import Settings, read
 
 S = TypeVar("S", bound=Settings)
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
 """Modules of the extra `train`, as imported."""
+
+MOST_DOTS = 50
+"""Dots in the name of a setting: settings lie in one another, and Python's calls go no deeper than about 1,000."""
 
 OWN_FILE = (".yaml", ".yml")
 """Endings of a path that is given for an option."""
@@ -120,7 +123,7 @@ class Command(Generic[S]):
         for name, group in self.groups.items():
             option = options[name] if name in options else self.settings.default_option(name, node, line)
             if option is not None:
-                merge(node, self._option(group, option))
+                merge(node, option_settings(group, option, name))
             elif group.of(Files) and (of := next((one for one in line if one.startswith(f"{name}.")), "")):
                 raise BadInput(f"{of}={quoted(line[of])}: no {name} is chosen that it could change")
         values = [(name, put(self.settings, node, name, value, new=is_new)) for name, value, is_new in settings]
@@ -133,22 +136,12 @@ class Command(Generic[S]):
         every, leaders = schema(self.settings).items(), self.settings.leaders
         return {name: one for name, one in every if (one.options and name not in leaders) or one.of(Files) is not None}
 
-    def _option(self, group: Setting, option: str) -> dict[str, Any]:
-        """The settings of a group's option, which may be a file of the user's own."""
-        name = group.name
-        if group.of(Files) and option.startswith("{") and isinstance(whole := value_of(option, None), dict):
-            return {name: whole}
-        if group.of(Files) and option.endswith(OWN_FILE):
-            expected = f"expected a file of your own, or one of {', '.join(options_of(group))}"
-            return {name: read_own_file(name, option, expected)}
-        return option_settings(group, option, name)
-
 
 def _setting_of(word: str) -> tuple[str, str, bool]:
     """Name and value of `name=value`, and whether a + in front, as Hydra has it, says that it is new."""
     place, equals, value = word.partition("=")
     name = place.removeprefix("+").removeprefix("+")
-    if not equals or not name or name[0] in "+-~" or ".." in f".{name}.":
+    if not equals or not name or name[0] in "+-~" or ".." in f".{name}." or name.count(".") > MOST_DOTS:
         raise BadInput(f"{quoted(word) or 'an empty argument'}: expected setting=value; --help shows the settings")
     return name, value, name != place
 
@@ -164,15 +157,20 @@ def read_own_file(setting: str, path: str, expected: str) -> dict[str, Any]:
 
 
 def option_settings(group: Setting, option: str, place: str) -> dict[str, Any]:
-    """The settings of an option, a class or a file of `conf/`; BadInput, which names the `place`, if there is none."""
-    if option not in (options := options_of(group)):
+    """The settings of an option: a class, a file of `conf/` or, where files are options, one of the user's own or a
+    mapping in braces. BadInput, which names the `place`, if there is none."""
+    options, has_files = options_of(group), group.of(Files) is not None
+    if has_files and option.startswith("{") and isinstance(whole := value_of(option, None), dict):
+        return {group.name: whole}
+    if has_files and option.endswith(OWN_FILE):
+        expected = f"expected a file of your own, or one of {', '.join(options)}"
+        return {group.name: read_own_file(place, option, expected)}
+    if option not in options:
         near = nearest(option, options)
         question = f"did you mean {near}? The options are" if near else "choose one of"
-        own = ", or a file of your own (its path, with .yaml)" if group.of(Files) else ""
+        own = ", or a file of your own (its path, with .yaml)" if has_files else ""
         raise BadInput(f"{place}={quoted(option)}: no such option; {question} {', '.join(options)}{own}")
-    if option in group.options:
-        return {group.name: {group.tag: option}}
-    return copy.deepcopy(_compose(group.name, option))
+    return {group.name: {group.tag: option}} if option in group.options else copy.deepcopy(_compose(group.name, option))
 
 
 @cache
@@ -224,14 +222,14 @@ def version_line() -> str:
 def put(cls: type[BaseModel], node: dict[str, Any], name: str, text: str, *, new: bool) -> Any:
     """Put the value that a person typed into plain data, and return it. new: an entry may have any name.
 
-    NoSuchSetting for the name of an entry that is none.
+    BadInput for the name of an entry that is none.
     """
     settings, place = dict(places(cls, node)), name
     while place and place not in settings:
         place = place.rpartition(".")[0]
     one = settings.get(place)
     if place != name and not new and one is not None and one.of(Entries) is not None:
-        raise NoSuchSetting(name, [*settings])
+        raise no_such_setting(name, [*settings])
     value = inside = value_of(text, one)
     for part in reversed(name.split(".")):
         inside = {part: inside}

@@ -48,6 +48,8 @@ def one_line_end(program: str) -> Iterator[None]:
     except BrokenPipeError:
         _end(program, CLOSED, EXIT_CLOSED)
     except OSError as error:
+        if error.filename is None and error.errno == errno.ENOENT:
+            _end(program, "the working folder is gone; go into one that is there")
         if error.filename is None and error.errno not in NO_ROOM:
             raise
         where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""

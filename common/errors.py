@@ -4,11 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-LONGEST_VALUE = 60
-"""Characters of a wrong value that a message quotes."""
-
-LONGEST_REASON = 200
-"""Characters of another library's or an environment's error that a message quotes."""
+LONGEST_VALUE, LONGEST_REASON = 60, 200
+"""Characters that a message quotes: of a wrong value, and of another library's or an environment's error."""
 
 
 class BadInput(ValueError):

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from .errors import quoted
 from .imports import HELP, SETTING
-from .schema import Entries, Setting, dotted, options_of, schema
+from .schema import Entries, dotted, options_of, schema
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -55,37 +55,36 @@ def _page(command: "Command[Any]", words: Sequence[str]) -> Iterator[RenderableT
     if command.groups:
         yield _heading("Groups", "chosen by group=option")
     for name, one in command.groups.items():
-        option = _option(one, node.get(name))
+        option = one.option(node.get(name, {}))
         options = [Text(each, style="bold" if each == option else "") for each in options_of(one)]
         state = f"chosen: {option}" if option else "chosen" if name in node else "required"
         yield _indented(2, Text.assemble((f"{name}=", "bold cyan"), "  ", Text(", ").join(options)))
         yield _indented(6, Text(f"{sentences(command.settings)[name]} ({state})"))  # type: ignore[arg-type]
-    yield from _section(command.settings, node, "", "Settings", "")
+    yield from _section(command.settings, node, "", _heading("Settings"))
     yield _heading("For every command")
     yield _setting(SETTING, "[]", HELP)
     end = "Any setting can be changed: name=value, as in seed=3 or hidden=[256,128]."
     yield Text(f"\n{end} {command.program} --config prints the settings of a command line.")
 
 
-def _section(
-    cls: type[BaseModel], node: Mapping[str, Any], place: str, title: str, about: str
-) -> Iterator[RenderableType]:
+def _section(cls: type[BaseModel], node: object, place: str, heading: Text) -> Iterator[RenderableType]:
     """The settings of a class with the values of a configuration, then those of the settings within it."""
-    yield _heading(title, about)
-    inner: list[Iterator[RenderableType]] = []
+    yield heading
+    node, inner = node if isinstance(node, Mapping) else {}, list[Iterator[RenderableType]]()
     for name, one in schema(cls).items():
         here, sentence, value = dotted(place, name), sentences(cls)[name], node.get(name)
-        of_group = bool(one.options) and name not in getattr(cls, "leaders", ())
-        if (inside := one.within(value if value is not None else {})) is not None:
-            title = f"{here}={_option(one, value)}" if of_group else here
+        if (inside := one.within({} if value is None else value)) is not None:
+            chosen = one.options and name not in getattr(cls, "leaders", ())
+            title = f"{here}={one.option(value or {})}" if chosen else here
             about = _first_sentence(inside) if one.options else sentence
-            inner.append(_section(inside, value if isinstance(value, Mapping) else {}, here, title, about))
+            inner.append(_section(inside, value, here, _heading(title, about)))
         elif (entries := one.of(Entries)) is not None:
             items = value if isinstance(value, Mapping) else {}
             yield _setting(here, ", ".join(map(str, items)) or "required", sentence)
             for key, each in items.items():
                 yield _setting(dotted(here, str(key)), "", quoted(each, LONGEST_VALUE))
-            inner.append(_section(entries.cls, {}, f"{here}.<name>", f"{here}.<name>", _first_sentence(entries.cls)))
+            each_place = f"{here}.<name>"
+            inner.append(_section(entries.cls, {}, each_place, _heading(each_place, _first_sentence(entries.cls))))
         elif not (one.options or name in ("name", "kind")):
             default = "required" if one.info.is_required() else one.default
             text, words = quoted(node.get(name, default), LONGEST_VALUE), one.in_words.removesuffix(", or null")
@@ -99,10 +98,6 @@ def _setting(place: str, value: str, sentence: str, words: str = "") -> Renderab
     colour = "yellow" if value == "required" else "green"
     line = Text.assemble((place, "bold cyan"), "  ", (value, colour), (f"  [{words}]" if words else "", "dim"))
     return Group(_indented(2, line), _indented(6, Text(sentence)))
-
-
-def _option(one: Setting, value: object) -> str:
-    return one.option(value if isinstance(value, Mapping) else {}) if one.options else ""
 
 
 def _indented(columns: int, text: Text) -> RenderableType:

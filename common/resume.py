@@ -94,13 +94,7 @@ def saying_how_to_continue(console: Console, after: Callable[[], str], resumable
     continue it."""
     try:
         yield
-    except EnvironmentFailed:
-        if resumable():
-            console.print(
-                f"stopped after {after()}; the same command with resume=true continues from the last checkpoint"
-            )
-        raise
-    except KeyboardInterrupt:
+    except (EnvironmentFailed, KeyboardInterrupt):
         hint = "continues" if resumable() else "starts anew"
         console.print(f"stopped after {after()}; the same command with resume=true {hint}")
         raise

@@ -15,14 +15,8 @@ from .imports import SETTING, imported
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, to_plain
 
-CONFIGURATION = "config.yaml"
-"""Name of the file of a run's settings in its folder."""
-
-DATASET = "dataset.json"
-"""Name of the file that describes a dataset in its folder."""
-
-REPORT = "report.html"
-"""Name of the page that reports a run, in its folder."""
+CONFIGURATION, REPORT, DATASET = "config.yaml", "report.html", "dataset.json"
+"""Names of files in a folder: a run's settings, the page that reports the run, and the description of a dataset."""
 
 _PLAIN = re.compile(r"(?!(true|false|null|nan|inf)$)[A-Za-z][\w./-]*$", re.IGNORECASE)
 """A name that is read as it stands within brackets."""

@@ -9,10 +9,11 @@ from importlib import resources
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
 
-from .errors import one_of, quoted
+from .errors import BadInput, one_of, quoted
 
 FAR = 0.7
 """Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
@@ -40,9 +41,31 @@ class Files:
 
 @dataclass(frozen=True)
 class Entries:
-    """Metadata of settings by name (name → settings of this class), such as a schedule's phases."""
+    """Metadata of a tuple of settings that plain data have by name (name → settings of `cls`, the default ones left
+    out), such as a schedule's phases. words: for the permitted values."""
 
     cls: type[BaseModel]
+    words: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        plain = core_schema.plain_serializer_function_ser_schema(self.plain)
+        return core_schema.no_info_before_validator_function(self._of_plain, handler(source), serialization=plain)
+
+    def _of_plain(self, node: Any) -> Any:
+        if not isinstance(node, Mapping) or not node:
+            return node or None  # pydantic refuses what is no tuple
+        for name, one in node.items():
+            if not isinstance(one, Mapping):
+                raise BadInput(f"{name}={quoted(one)}: expected settings")
+            if "name" in one:
+                raise no_such_setting(f"{name}.name", [])
+        return tuple({**one, "name": str(name)} for name, one in node.items())
+
+    @staticmethod
+    def plain(entries: Sequence[BaseModel]) -> dict[str, Any]:
+        """The settings by name: those that differ from their defaults."""
+        plain = [one.model_dump(mode="json", exclude_defaults=True) for one in entries]
+        return {str(one.pop("name")): one for one in plain}
 
 
 @dataclass(frozen=True)
@@ -85,7 +108,7 @@ class Setting:
     @property
     def in_words(self) -> str:
         """The permitted values in words: 'a whole number, at least 1'."""
-        words = self.of(Expected)
+        words = self.of(Expected) or self.of(Entries)
         return words.words if words else _in_words(self.kind, self.metadata) + (", or null" if self.optional else "")
 
 
@@ -168,7 +191,7 @@ def dotted(place: str, name: str) -> str:
     return f"{place}.{name}" if place and name else place or name
 
 
-def no_such_setting(place: str, names: Sequence[str]) -> str:
+def no_such_setting(place: str, names: Sequence[str]) -> BadInput:
     """The error for a setting that does not exist; suggests the nearest of the settings that do: beside it, else one of
     the same name elsewhere, else any."""
     group, _, wrong = place.rpartition(".")
@@ -181,7 +204,7 @@ def no_such_setting(place: str, names: Sequence[str]) -> str:
         near = nearest(place, same, far=0) or nearest(place, elsewhere)
     of = f"of {group} " if group and beside else ""
     what = f"did you mean {near}?" if near else f"the settings {of}are {', '.join(beside or names)}"
-    return f"{quoted(place)}: no such setting; {what}"
+    return BadInput(f"{quoted(place)}: no such setting; {what}")
 
 
 def _in_words(kind: Any, metadata: Sequence[Any]) -> str:

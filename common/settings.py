@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .errors import BadInput, naming, one_of, quoted
+from .schema import Entries, Files, convert, dotted, no_such_setting, options_of, places, schema
 from .schema import Expected as Expected
-from .schema import Files, convert, dotted, no_such_setting, options_of, places, schema
 
 T = TypeVar("T")
 
@@ -40,14 +40,6 @@ HomePath = Annotated[str, AfterValidator(os.path.expanduser)]
 """A file or folder; a leading ~ is the home folder."""
 OutFolder = HomePath
 """A folder that the command writes."""
-
-
-class NoSuchSetting(BadInput):
-    """A setting that does not exist, at this `place`."""
-
-    def __init__(self, place: str, names: Sequence[str]) -> None:
-        super().__init__(no_such_setting(place, names))
-        self.place, self.names = place, tuple(names)
 
 
 class Settings(BaseModel):
@@ -175,6 +167,10 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
         inside = one.within(value) if one is not None else None
         if one is not None and one.options:
             next(parts, None)  # pydantic names the option between the settings
+        elif one is not None and (entries := one.of(Entries)) is not None and (number := next(parts, "")).isdigit():
+            name, value = [*value.items()][int(number)]
+            path.append(str(name))
+            inside = entries.cls
     here = ".".join(path)
     why = first.get("ctx", {}).get("error")
     if first["type"] == "extra_forbidden":
@@ -182,10 +178,7 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
         if group and owners:
             chosen_by = cls.leaders.get(group.name, group.name)
             return BadInput(f"{here}: a setting of {chosen_by}={one_of(owners)}, which is not chosen")
-        return NoSuchSetting(here, [*dict(places(cls, node, place))])
-    if isinstance(why, NoSuchSetting):
-        names = [*(dotted(here, one) for one in why.names), *dict(places(cls, node, place))]
-        return NoSuchSetting(dotted(here, why.place), names)
+        return no_such_setting(here, [*dict(places(cls, node, place))])
     if isinstance(why, BadInput):
         name, text = (f"{here}={quoted(value)}" if str(why)[:1] == ":" else here), str(why)
         return BadInput(f"{name}{text}" if text[:1] in (":", "=") else dotted(here, text))
@@ -207,23 +200,3 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
 def to_plain(settings: Settings) -> dict[str, Any]:
     """The settings as plain data for YAML or JSON; `read` makes an equal object of it."""
     return settings.model_dump(mode="json")
-
-
-def read_entries(cls: type[S], node: Any, words: str, place: str = "") -> tuple[S, ...]:
-    """Settings by name (name → settings) as a tuple, each with its name; a tuple of them stays as it is."""
-    if isinstance(node, Sequence) and node and all(isinstance(one, cls) for one in node):
-        return tuple(node)
-    if not isinstance(node, Mapping) or not node:
-        raise BadInput(f"{place}={quoted(node)}: expected {words}")
-    for name, one in node.items():
-        if not isinstance(one, Mapping):
-            raise BadInput(f"{dotted(place, str(name))}={quoted(one)}: expected settings")
-        if "name" in one:
-            raise NoSuchSetting(dotted(dotted(place, str(name)), "name"), [])
-    return tuple(read(cls, {**one, "name": str(name)}, dotted(place, str(name))) for name, one in node.items())
-
-
-def plain_entries(entries: Sequence[Settings]) -> dict[str, Any]:
-    """The reverse of `read_entries`: only settings that differ from their defaults."""
-    plain = [one.model_dump(mode="json", exclude_defaults=True) for one in entries]
-    return {str(one.pop("name")): one for one in plain}

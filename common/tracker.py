@@ -24,9 +24,6 @@ PROJECT = "qwop"
 """The project of all runs, unless the variable WANDB_PROJECT names another. A run is named by its folder, and its group
 by the folder above."""
 
-FLUSH_SECONDS = 5
-"""Time between two flushes of TensorBoard's file."""
-
 ID = "wandb.txt"
 """File in a run's folder with the run's id at W&B, which continues it there."""
 
@@ -53,7 +50,7 @@ class Tracker:
         if kind == TENSORBOARD:
             from torch.utils.tensorboard import SummaryWriter  # takes long to import
 
-            self._run = SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
+            self._run = SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=5)
         elif kind != NONE:
             self._run = _run(kind, folder, settings or {}, resume_at is not None)
 
@@ -75,7 +72,11 @@ class Tracker:
 def _run(kind: str, folder: Path, settings: Mapping[str, object], again: bool) -> Any:
     """A run at W&B or in Trackio, whose calls are the same."""
     of = folder.absolute()
-    more: dict[str, object] = {"embed": False} if kind == TRACKIO else {"id": _id(folder, again), "dir": str(of)}
+    more: dict[str, object] = {"embed": False}
+    if kind == WANDB:
+        if not (again and (folder / ID).exists()):
+            write_atomic(folder / ID, uuid4().hex[:12])
+        more = {"id": (folder / ID).read_text(encoding="utf-8").strip(), "dir": str(of)}
     with redirect_stdout(StringIO()):  # several lines on its dashboard, through a progress bar
         run = import_module(kind).init(
             project=os.environ.get("WANDB_PROJECT", PROJECT), name=str(folder), group=of.parent.name,
@@ -84,10 +85,3 @@ def _run(kind: str, folder: Path, settings: Mapping[str, object], again: bool) -
     if kind == WANDB:
         run.define_metric("*", step_metric="step")
     return run
-
-
-def _id(folder: Path, again: bool) -> str:
-    path = folder / ID
-    if not (again and path.exists()):
-        write_atomic(path, uuid4().hex[:12])
-    return path.read_text(encoding="utf-8").strip()

@@ -10,8 +10,8 @@ from ..common.errors import BadInput, naming, quoted
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.run_folder import CONFIGURATION, command_line, require_no_other_run, to_yaml
-from ..common.schema import nearest, schema
-from ..common.settings import Count, HomePath, NoSuchSetting, OutFolder, Settings
+from ..common.schema import nearest, no_such_setting, schema
+from ..common.settings import Count, HomePath, OutFolder, Settings
 from ..finetune.settings import FinetuneSettings
 
 TABLE = "table.md"
@@ -42,12 +42,12 @@ class CompareSettings(Settings):
         names = [name for name in schema(cls) if name != "row"]
         rows = {name: node.pop(name) for name in [*node] if name not in names}
         if typo := next((name for name in rows if nearest(name, names) is not None), None):
-            raise NoSuchSetting(typo, names)
+            raise no_such_setting(typo, names)
         if (file := node.get("rows")) is not None:
             document = read_own_file("rows", str(file), "expected a file of rows")
             with naming(f"rows={file}"):
                 if unknown := sorted(document.keys() - {*names, "rows"}):
-                    raise NoSuchSetting(unknown[0], names)
+                    raise no_such_setting(unknown[0], names)
                 if not isinstance(own := document.pop("rows", {}), Mapping):
                     raise BadInput(f"rows are {quoted(own)}, expected names of rows")
             node.update({**document, **node})

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field
 
 from ..commands import evaluate, finetune, pretrain
 from ..common.command import Command
 from ..common.errors import BadInput, quoted
-from ..common.schema import Entries, Expected, Files
-from ..common.settings import Count, OutFolder, Settings, Several, plain_entries, read_entries
+from ..common.schema import Entries, Files
+from ..common.settings import Count, OutFolder, Settings, Several
 
 if TYPE_CHECKING:
     from optuna.trial import Trial  # --help does without it
@@ -87,18 +87,7 @@ class Parameter(Settings):
         return repr(float(value)) if self.type == FLOAT else str(value)
 
 
-SPACE = "one setting or more, {name: {type: float, low: …}}"
-
-
-def parse_space(node: Any, place: str = "study.space") -> tuple[Parameter, ...]:
-    """A space of plain data: setting → its values; BadInput, which names the `place`, for anything else."""
-    return read_entries(Parameter, node, SPACE, place)
-
-
-Space = Annotated[
-    tuple[Parameter, ...], Entries(Parameter), BeforeValidator(lambda node: parse_space(node, "")),
-    PlainSerializer(plain_entries), Expected(SPACE),
-]  # fmt: skip
+Space = Annotated[tuple[Parameter, ...], Entries(Parameter, "one setting or more, {name: {type: float, low: …}}")]
 
 
 def in_words(space: Sequence[Parameter], values: Mapping[str, Any]) -> Values:

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer
 
 from ...common.errors import BadInput, quoted
 from ...common.schema import Entries, Expected
-from ...common.settings import LARGEST, Positive, Settings, Several, Share, plain_entries, read_entries
+from ...common.settings import LARGEST, Positive, Settings, Several, Share
 from ...common.shared_settings import PolicysEnvironment
 
 
@@ -204,16 +204,7 @@ class Phase(Settings):
         )
 
 
-def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]:
-    """Phases of plain data, name → settings, in order; BadInput, which names the `place`, for anything else."""
-    return read_entries(Phase, node, "one phase or more, {name: {hours: …}}", place)
-
-
-Phases = Annotated[
-    tuple[Phase, ...], Entries(Phase), BeforeValidator(lambda node: parse_phases(node, "")),
-    PlainSerializer(plain_entries),
-    Expected("one phase or more, {name: {hours: …}}"),
-]  # fmt: skip
+Phases = Annotated[tuple[Phase, ...], Entries(Phase, "one phase or more, {name: {hours: …}}")]
 """Phases by name, in order."""
 
 PUBLISHED_RATE = 9.0

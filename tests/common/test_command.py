@@ -106,6 +106,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["steps=" + "9" * 5000], "steps=999"),
         (["steps=" + "[" * 600 + "1" + "]" * 600], "steps=[[["),
         (["x" * 5000 + "=1"], "x…: no such setting; the settings are "),
+        ([".".join(["free"] * 3000) + "=1"], "free…: expected setting=value"),
         (["setps=3", "--config"], "setps: no such setting; did you mean steps?"),
         ([""], "an empty argument: expected setting=value"),
     ],
@@ -118,6 +119,16 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(walk: Run, arguments: 
     assert err.count("\n") == 1
     assert len(err) < 500
     assert os.listdir() == []
+
+
+@pytest.mark.parametrize("work", [lambda _: Path.cwd(), lambda _: Path("a").resolve()])
+def test_a_working_folder_that_is_gone_is_one_line(work: Callable[[Walk], Any], walk: Run) -> None:
+    folder = Path.cwd()
+    os.rmdir(folder)
+    try:
+        assert walk(work=work) == (2, "qwop-walk: the working folder is gone; go into one that is there\n")
+    finally:
+        folder.mkdir()
 
 
 def test_garbage_is_collected_while_a_command_works_not_before(walk: Run) -> None:

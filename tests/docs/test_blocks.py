@@ -36,7 +36,7 @@ from qwop.common.errors import BadInput
 from qwop.common.settings import read
 from qwop.compare.runner import jobs_of
 from qwop.datasets.main import VERBS, with_names
-from qwop.finetune.schedules.phase import parse_phases
+from qwop.finetune.settings import ScheduleSettings
 from qwop.study.runs import CommandRun
 from qwop.study.settings import StudySettings
 
@@ -320,7 +320,7 @@ def test_schedules_studies_and_rows_are_accepted(block: Block) -> None:
     elif "rows" in node:
         assert jobs_of(node["rows"], 1, Path("out"))
     else:
-        assert parse_phases(node["phases"])
+        assert read(ScheduleSettings, {"phases": node["phases"]}, "schedule")
 
 
 # --- markers ---

@@ -15,7 +15,7 @@ from qwop.finetune import start as starting
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import save_checkpoint
-from qwop.finetune.schedules.phase import FULL, NONE, Phase, parse_phases
+from qwop.finetune.schedules.phase import FULL, NONE, Phase
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.finetune.start import PRETRAINED, Start, find_start, require_resumable
 from qwop.policies.files import save_policy
@@ -106,7 +106,7 @@ def test_games_with_keys_are_replayed_for_the_policys_task(tmp_path: Path) -> No
 
 PHASES = {"first": {"hours": 1}, "second": {"hours": 2, "learning_rate": [1, 0]}, "third": {"hours": 3}}
 SETTINGS = FinetuneSettings(
-    schedule=ScheduleSettings(phases=parse_phases(PHASES)), algorithm=PpoSettings(), loop=PpoLoopSettings()
+    schedule=read(ScheduleSettings, {"phases": PHASES}), algorithm=PpoSettings(), loop=PpoLoopSettings()
 )
 ACER = to_plain(SETTINGS.with_(algorithm=AcerSettings(), loop=AcerLoopSettings()))
 

@@ -15,7 +15,7 @@ from qwop.common.files import cannot_be_written
 from qwop.common.reading import NotReadNow
 from qwop.common.settings import OutFolder, Settings, Whole
 from qwop.study.runs import CommandRun, RunFailed, figure_of
-from qwop.study.settings import ObjectiveSettings, parse_space
+from qwop.study.settings import ObjectiveSettings, Parameter
 
 OBJECTIVE = ObjectiveSettings(file="result.json", figure="games.mean")
 
@@ -128,7 +128,7 @@ def test_settings_that_the_command_does_not_accept_are_named_before_any_run(
     make: Make, settings: list[str], space: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(BadInput) as refusal:
-        make(*settings).check(parse_space(space) if space else ())
+        make(*settings).check([Parameter(name=name, **one) for name, one in space.items()])
     assert str(refusal.value).startswith(message)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import optuna
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.settings import plain_entries
-from qwop.study.settings import parse_space
+from qwop.common.settings import read, to_plain
+from qwop.study.settings import StudySettings
 
 SPACE = {
     "algorithm.learning_rate": {"type": "float", "low": 1e-5, "high": 1e-2, "log": True},
@@ -15,8 +15,13 @@ SPACE = {
 }
 
 
+def study_of(space: Any) -> StudySettings:
+    objective = {"file": "evaluation.json", "figure": "mean_return"}
+    return read(StudySettings, {"command": "qwop-finetune", "objective": objective, "space": space}, "study")
+
+
 def test_a_space_comes_back_unchanged() -> None:
-    assert plain_entries(parse_space(SPACE)) == SPACE
+    assert to_plain(study_of(SPACE))["space"] == SPACE
 
 
 def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() -> None:
@@ -24,7 +29,7 @@ def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() 
     rows = []
     for _ in range(50):
         trial = study.ask()
-        rows.append([one.suggest(trial) for one in parse_space(SPACE)])
+        rows.append([one.suggest(trial) for one in study_of(SPACE).space])
     rates, sizes, widths = zip(*rows, strict=True)
     assert all(1e-5 <= float(rate) <= 1e-2 for rate in rates)
     assert sum(float(rate) < 1e-3 for rate in rates) > 20  # two of three decades
@@ -54,11 +59,11 @@ def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() 
 )
 def test_a_wrong_entry_is_refused_by_its_key(entry: Any, message: str) -> None:
     with pytest.raises(BadInput) as refusal:
-        parse_space({"loop.steps": entry})
+        study_of({"loop.steps": entry})
     assert str(refusal.value).startswith("study.space.loop.steps")
     assert message in str(refusal.value)
 
 
 def test_an_empty_space_is_refused() -> None:
     with pytest.raises(BadInput, match="expected one setting or more"):
-        parse_space({})
+        study_of({})

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.settings import plain_entries
-from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, RestartSettings, Schedule, parse_phases
+from qwop.common.settings import read, to_plain
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, RestartSettings, Schedule
+from qwop.finetune.settings import ScheduleSettings
 
 ALONE = Phase("alone", hours=1.0)
 MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0))
@@ -82,17 +83,18 @@ def test_phases_are_read_from_data_and_come_back_as_they_were_written() -> None:
         "first": {"hours": 2, "critic_only": True, "restarts": {"share": 0.5, "metres": [38, 50]}},
         "second": {"hours": 0.5, "demonstrations": [1, 0], "learning_rate": 0.1, "live": False},
     }
-    phases = parse_phases(written)
-    assert phases == (
+    settings = read(ScheduleSettings, {"phases": written})
+    assert settings.phases == (
         Phase("first", 2.0, critic_only=True, restarts=RestartSettings(0.5, (38.0, 50.0))),
         Phase("second", 0.5, demonstrations=Ramp(1, 0), learning_rate=Ramp(0.1, 0.1), live=False),
     )
-    assert plain_entries(phases) == written
+    assert to_plain(settings)["phases"] == written
 
 
 def test_a_phase_that_restarts_from_demonstrations_needs_them_and_keeps_them_out_of_memory() -> None:
     for source, needs in (("demonstrations", True), ("falls", False)):
-        (phase,) = parse_phases({"late": {"hours": 1, "restarts": {"share": 0.5, "source": source}}})
+        late = {"hours": 1, "restarts": {"share": 0.5, "source": source}}
+        (phase,) = read(ScheduleSettings, {"phases": {"late": late}}).phases
         assert phase.needs_demonstrations is needs
         assert not phase.uses_demonstrations
 
@@ -123,7 +125,7 @@ NUMBER = r"expected a number or \[start, end\], at least 0"
 )
 def test_a_phase_that_cannot_be_read_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        parse_phases({"x": settings})
+        read(ScheduleSettings, {"phases": {"x": settings}}, "schedule")
 
 
 def test_nothing_left_of_a_schedule_is_refused() -> None:
