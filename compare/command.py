@@ -43,22 +43,28 @@ class CompareSettings(Settings):
         rows = {name: node.pop(name) for name in [*node] if name not in names}
         if typo := next((name for name in rows if nearest(name, names) is not None), None):
             raise no_such_setting(typo, names)
-        if (file := node.get("rows")) is not None:
-            document = read_own_file("rows", str(file), "expected a file of rows")
-            with naming(f"rows={file}"):
-                if unknown := sorted(document.keys() - {*names, "rows"}):
-                    raise no_such_setting(unknown[0], names)
-                if not isinstance(own := document.pop("rows", {}), Mapping):
-                    raise BadInput(f"rows are {quoted(own)}, expected names of rows")
-            node.update({**document, **node})
-            rows = {**own, **rows}
-        if not rows:
-            raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or a file of rows")
         node["row"] = rows
+
+    def with_file(self) -> "CompareSettings":
+        """These settings and, where they leave them open, those of the file of rows."""
+        if self.rows is None:
+            return self
+        document = read_own_file("rows", self.rows, "expected a file of rows")
+        with naming(f"rows={self.rows}"):
+            names = [name for name in schema(type(self)) if name != "row"]
+            if unknown := sorted(document.keys() - {*names}):
+                raise no_such_setting(unknown[0], names)
+            if not isinstance(own := document.pop("rows", {}), Mapping):
+                raise BadInput(f"rows are {quoted(own)}, expected names of rows")
+            document = {name: value for name, value in document.items() if name not in self.model_fields_set}
+            return self.with_(**document, row={**own, **self.row})
 
 
 def run(settings: CompareSettings) -> None:
     """Compare the rows, run what is missing, and leave tables and report in `out`."""
+    settings = settings.with_file()
+    if not settings.row:
+        raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or a file of rows")
     from .main import compare  # with PyTorch
 
     out = Path(settings.out)
