@@ -200,21 +200,10 @@ class TwoTimescaleActorCritic(RecurrentNetwork):
         )
 
     def initial_state(self, n: int) -> State:
-        device = self.prior.mean.weight.device
-
-        def zeros(*sizes: int, dtype: torch.dtype = WEIGHTS) -> Tensor:
-            return torch.zeros(n, *sizes, dtype=dtype, device=device)
-
-        state = TwoTimescaleState(
-            fast=zeros(self.memory),
-            fast_cell=zeros(self.memory),
-            slow=zeros(self.memory),
-            slow_cell=zeros(self.memory),
-            latent=zeros(self.latent),
-            fed=zeros(self.actions + 1),
-            decisions=zeros(dtype=torch.int64),
-            key=zeros(dtype=torch.int64),
-        )
+        device, sizes = self.prior.mean.weight.device, (*[self.memory] * 4, self.latent, self.actions + 1)
+        numbers = (torch.zeros(n, size, dtype=WEIGHTS, device=device) for size in sizes)
+        counts = torch.zeros(2, n, dtype=torch.int64, device=device)
+        state = TwoTimescaleState(*numbers, *counts)
         if self.slow_memory is None or self.fast_memory is None:
             return state
         heads = (*self.slow_memory.initial_heads(n), *self.fast_memory.initial_heads(n))

@@ -12,9 +12,6 @@ BLANK = "0" * 64
 
 _SEALED = re.compile(rb'\{"__metadata__":\{"\w+":"\{\\"sha256\\": \\"([0-9a-f]{64})\\"')
 
-_HEADER = 8
-"""Bytes before the header: its length."""
-
 _AT_ONCE = 2**20
 
 
@@ -25,34 +22,29 @@ def with_room(text: str) -> str:
 
 def seal(file: BinaryIO) -> None:
     """Write the digest into a file whose first metadata entry is made by `with_room`."""
-    start, _ = _place(file)
-    digest = _digest(file, start)
+    start, _, digest = _digests(file)
     file.seek(start)
     file.write(digest)
 
 
 def require_whole(file: BinaryIO) -> None:
     """Raise ValueError unless the file has the digest that it names."""
-    start, expected = _place(file)
-    if (digest := _digest(file, start)) != expected:
+    _, expected, digest = _digests(file)
+    if digest != expected:
         raise ValueError(
             f"it was altered or cut: its SHA-256 is {digest[:12].decode()}…, expected {expected[:12].decode()}…"
         )
 
 
-def _place(file: BinaryIO) -> tuple[int, bytes]:
-    """The place of the digest's digits, and these."""
-    file.seek(_HEADER)
-    match = _SEALED.match(file.read(256))
+def _digests(file: BinaryIO) -> tuple[int, bytes, bytes]:
+    """The place of the digest's digits, the digits there, and those that belong there."""
+    file.seek(0)
+    beginning = file.read(264)
+    match = _SEALED.match(beginning, 8)  # behind the header's length
     if match is None:
         raise ValueError("its header does not begin with a digest")
-    return _HEADER + match.start(1), match[1]
-
-
-def _digest(file: BinaryIO, start: int) -> bytes:
-    file.seek(0)
-    digest = hashlib.sha256(file.read(start) + BLANK.encode())
-    file.seek(start + len(BLANK))
+    digest = hashlib.sha256(beginning[: match.start(1)] + BLANK.encode())
+    file.seek(match.end(1))
     while block := file.read(_AT_ONCE):
         digest.update(block)
-    return digest.hexdigest().encode()
+    return match.start(1), match[1], digest.hexdigest().encode()

@@ -105,7 +105,7 @@ def test_a_million_transitions_of_atari_would_take_less_than_eight_gigabytes() -
 def test_a_mass_finds_the_place_that_covers_it(mass: float, place: int) -> None:
     tree = SumTree(4)
     tree.set(np.arange(4), np.array([1.0, 2.0, 3.0, 4.0]))
-    assert tree.find(np.array([mass])).tolist() == [place]
+    assert tree.find(np.array([mass], dtype=np.float64)).tolist() == [place]
 
 
 value = st.one_of(st.just(0.0), st.floats(1e-9, 1e6))
