@@ -1,5 +1,6 @@
-"""A policy's probabilities and the actions drawn from them."""
+"""A policy's probabilities, the actions drawn from them, and its state, of which each game has its own."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,10 @@ from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import PICTURES, Policy, choose
+from qwop.policies.policy import PICTURES, ROWS, Policy, choose
+from qwop.policies.state import put_rows, reset_rows, select_rows
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
 
 
 def make_policy(shape: tuple[int, ...] = (71,), actions: int = 11) -> Policy:
@@ -75,7 +79,7 @@ def test_a_policy_of_another_shape_is_refused_in_one_line() -> None:
 @pytest.mark.parametrize("count", [1, PICTURES, 2 * PICTURES + 5])
 def test_pictures_do_not_depend_on_their_neighbours(count: int) -> None:
     spec = ObservationSpec((36, 36), "uint8")
-    policy = Policy(ActorCritic(spec, 3, (16,), torch.Generator().manual_seed(0)), EnvironmentSpec("CartPole-v1"), spec)
+    policy = Policy(ActorCritic(spec, 3, (16,), torch.Generator().manual_seed(0)), CARTPOLE, spec)
     pictures = np.random.default_rng(0).integers(256, size=(count, 36, 36)).astype(np.uint8)
     probabilities = policy.probabilities(pictures)
     assert len({tuple(row) for row in probabilities.tolist()}) == count
@@ -93,7 +97,7 @@ def test_pictures_do_not_depend_on_their_neighbours(count: int) -> None:
 )
 def test_observations_that_do_not_fit_say_what_the_policy_sees(observations: Any, said: str) -> None:
     seen = ObservationSpec((4,))
-    policy = Policy(ActorCritic(seen, 2, (8,)), EnvironmentSpec("CartPole-v1"), seen)
+    policy = Policy(ActorCritic(seen, 2, (8,)), CARTPOLE, seen)
     with pytest.raises(BadInput, match=said):
         policy.act(observations)
 
@@ -115,3 +119,55 @@ def test_observations_that_are_tensors_are_taken_as_their_numbers() -> None:
     for wrong in (torch.zeros(3, 112, device="meta"), [[1.0], [1.0, 2.0]]):
         with pytest.raises(BadInput, match="but the policy sees float32"):
             policy.act(wrong)  # type: ignore[arg-type]
+
+
+# Policies with a state
+
+MakePolicy = Callable[[EnvironmentSpec], Policy]
+
+
+def state_of(count: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(count), np.arange(6.0 * count).reshape(count, 2, 3)
+
+
+def test_initial_rows_go_where_an_episode_begins_and_the_state_before_stays_as_it_was() -> None:
+    state, initial = state_of(4), tuple(-1 - part for part in state_of(4))
+    after = reset_rows(state, initial, np.array([False, True, False, True]))
+    for part, first, now in zip(state_of(4), initial, after, strict=True):
+        assert np.array_equal(now, np.stack([part[0], first[1], part[2], first[3]]))
+    assert all(map(np.array_equal, state, state_of(4)))
+
+
+@pytest.mark.parametrize("rows", [slice(1, 3), np.array([2, 0]), np.array([True, False, True, True])])
+def test_rows_are_taken_and_put_back_into_a_copy(rows: slice | np.ndarray) -> None:
+    state = state_of(4)
+    taken = select_rows(state, rows)
+    assert all(np.array_equal(part[rows], mine) for part, mine in zip(state, taken, strict=True))
+    blank = tuple(np.zeros_like(part) for part in state)
+    put = put_rows(blank, rows, taken)
+    assert all(map(np.array_equal, select_rows(put, rows), taken))
+    assert put[0].sum() == taken[0].sum(), "another row changed"
+    assert not any(part.any() for part in blank)
+
+
+def test_probabilities_are_of_policies_without_a_state_alone(alternating: MakePolicy) -> None:
+    policy = Policy(ActorCritic(4, 2), CARTPOLE, ObservationSpec((4,)))
+    rows = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    probabilities, after = policy.step(rows, policy.initial_state(5))
+    assert policy.initial_state(5) == after == ()
+    assert np.array_equal(probabilities, policy.probabilities(rows))
+    with pytest.raises(ValueError, match="alternating: a policy with a state"):
+        alternating(CARTPOLE).probabilities(rows)
+
+
+@pytest.mark.parametrize("count", [1, ROWS, 2 * ROWS + 5])
+def test_a_step_does_not_depend_on_the_neighbours(alternating: MakePolicy, count: int) -> None:
+    policy, random = alternating(CARTPOLE), np.random.default_rng(0)
+    rows = random.normal(size=(count, 4)).astype(np.float32)
+    state = random.integers(0, 9, (count, 1)), random.normal(size=(count, 4)).astype(np.float32)
+    probabilities, after = policy.step(rows, state)
+    assert [part.shape for part in after] == [(count, 1), (count, 4)]
+    assert np.array_equal(after[0], state[0] + 1)
+    alone, after_alone = policy.step(rows[-1:], select_rows(state, slice(count - 1, count)))
+    assert np.array_equal(alone, probabilities[-1:])
+    assert all(np.array_equal(mine[-1:], part) for mine, part in zip(after, after_alone, strict=True))

@@ -1,5 +1,6 @@
 """Games of a policy: which games, in what order, with what in them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -24,8 +25,8 @@ def make_policy() -> Policy:
     return Policy(network, CARTPOLE, ObservationSpec((4,)))
 
 
-def games(**settings: Any) -> list[Game]:
-    return list(play(make_policy(), **{"episodes": 13, "seed": 5, "greedy": False, **settings}))
+def games(policy: Policy | None = None, **settings: Any) -> list[Game]:
+    return list(play(policy or make_policy(), **{"episodes": 13, "seed": 5, "greedy": False, **settings}))
 
 
 def same(one: Game, other: Game) -> bool:
@@ -36,14 +37,22 @@ def same(one: Game, other: Game) -> bool:
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-def test_games_are_the_same_however_many_are_played_at_a_time_or_follow(greedy: bool) -> None:
-    one_by_one = games(greedy=greedy, num_envs=1)
+@pytest.mark.parametrize("state", [False, True], ids=["memoryless", "with a state"])
+def test_games_are_the_same_however_many_are_played_at_a_time_or_follow(
+    alternating: Callable[[EnvironmentSpec], Policy], state: bool, greedy: bool
+) -> None:
+    policy = alternating(CARTPOLE) if state else make_policy()
+
+    def played(**more: Any) -> list[Game]:
+        return games(policy, greedy=greedy, **more)
+
+    one_by_one = played(num_envs=1)
     assert [game.index for game in one_by_one] == list(range(13))
     assert len({game.observations[0].tobytes() for game in one_by_one}) == 13
     for num_envs in (2, 5, 64):
-        assert all(map(same, one_by_one, games(greedy=greedy, num_envs=num_envs)))
-    assert all(map(same, games(greedy=greedy, episodes=3), one_by_one))
-    assert not any(map(same, games(greedy=greedy, seed=6), one_by_one))
+        assert all(map(same, one_by_one, played(num_envs=num_envs)))
+    assert all(map(same, played(episodes=3), one_by_one))
+    assert not any(map(same, played(seed=6), one_by_one))
 
 
 def test_games_can_be_had_as_they_end_and_from_any_number_on() -> None:

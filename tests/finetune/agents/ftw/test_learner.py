@@ -210,19 +210,6 @@ def test_a_batch_has_as_many_windows_before_a_reward_as_before_none_however_rare
     assert 3009 not in others[:, 2]
 
 
-def test_windows_of_pictures_are_stored_without_a_reward_too() -> None:
-    pictures = ObservationSpec((2, 1, 2), "uint8")
-    one, other = (RewardStores(80, pictures, np.random.default_rng(0)) for _ in range(2))
-    played = make_sequences(2, steps=6, shape=pictures.shape)
-    played = replace(played, observations=played.observations.astype(np.uint8))
-    one.add(played, signals_of(played))
-    other.set_state(one.get_state())
-    other.add(played, signals_of(played, (0, 4)))
-    assert len(one) == 0
-    assert len(other) == 1
-    assert (other.sample(2).observations[1] == played.observations[0, 2:5]).all()
-
-
 def test_no_window_spans_two_episodes() -> None:
     played = make_sequences(1, steps=12)
     played.terminated[0, 5] = True
