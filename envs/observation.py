@@ -39,8 +39,11 @@ class ObservationSpec:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        if any(size < 1 for size in self.shape):
-            raise ValueError(f"observation shape {self.shape}: expected sizes of at least 1")
+        if len(self.shape) > MOST_DIMENSIONS or min(self.shape, default=1) < 1 or self.size > LARGEST_OBSERVATION:
+            raise ValueError(
+                f"observation shape {quoted([*self.shape])}: expected up to {MOST_DIMENSIONS} sizes of at least 1, "
+                f"together at most {LARGEST_OBSERVATION:,} numbers"
+            )
         if self.dtype not in OBSERVATION_DTYPES:
             raise ValueError(f"observations of {quoted(self.dtype)}, expected {' or '.join(OBSERVATION_DTYPES)}")
 
@@ -111,14 +114,10 @@ class ObservationSpec:
                 f"{name}: its observations are {quoted(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
                 "discrete ones, or a Dict or Tuple of these; wrap the environment (gymnasium.ObservationWrapper)"
             )
-        if 0 in space.shape:
-            raise BadInput(f"{name}: its observations are {space}, which has no numbers; expected one or more")
-        if math.prod(space.shape) > LARGEST_OBSERVATION:
-            raise BadInput(
-                f"{name}: its observations have {math.prod(space.shape):,} numbers, expected at most "
-                f"{LARGEST_OBSERVATION:,}; wrap the environment (gymnasium.ObservationWrapper)"
-            )
-        return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
+        try:
+            return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
+        except ValueError as error:
+            raise BadInput(f"{name}: its {error}; wrap the environment (gymnasium.ObservationWrapper)") from None
 
     def to_json(self) -> dict[str, Any]:
         return {"observation_shape": list(self.shape), "observation_dtype": self.dtype}
@@ -127,14 +126,8 @@ class ObservationSpec:
     def from_json(cls, data: Mapping[str, Any]) -> "ObservationSpec":
         """The inverse of `to_json`; ValueError for anything else."""
         shape = data["observation_shape"]
-        whole = isinstance(shape, list) and all(
-            type(size) is int and 1 <= size <= LARGEST_OBSERVATION for size in shape
-        )
-        if not whole or len(shape) > MOST_DIMENSIONS or math.prod(shape) > LARGEST_OBSERVATION:
-            raise ValueError(
-                f"observation_shape is {quoted(shape)}, expected up to {MOST_DIMENSIONS} whole numbers from 1, "
-                f"together at most {LARGEST_OBSERVATION:,} numbers"
-            )
+        if not isinstance(shape, list) or any(type(size) is not int for size in shape):
+            raise ValueError(f"observation_shape is {quoted(shape)}, expected whole numbers")
         return cls(tuple(shape), str(data.get("observation_dtype", "float32")))
 
     def __str__(self) -> str:

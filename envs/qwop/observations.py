@@ -11,19 +11,13 @@ from ..names import JUMPED
 from .task import OBSERVATIONS
 
 
-def observe(states: ArrayLike) -> NDArray[np.float32]:
-    """Return observations float32 [..., 71] of states [..., 14, 6] of a `Replay`, in the order of `names.FEATURES`.
+def observe_as(
+    observation: str, states: ArrayLike, events: ArrayLike | None = None, hidden: ArrayLike | None = None
+) -> NDArray[np.float32]:
+    """Return observations of a kind: "features" (float32 [..., 71]), "full" ([..., 94]) or "contact" ([..., 112]).
 
     A body is its angle, velocity and position, x relative to the torso's; a joint is `angle_b - angle_a -
     reference_angle`. Radians, and units of the game (10 to a metre, y downwards).
-    """
-    return observe_as("features", states, None, None)
-
-
-def observe_as(
-    observation: str, states: ArrayLike, events: ArrayLike | None, hidden: ArrayLike | None
-) -> NDArray[np.float32]:
-    """Return observations of a kind: "features", "full" (float32 [..., 94]) or "contact" ([..., 112]).
 
     They are made from the states [..., 14, 6] and, all but "features", from the events [..., 6] (`names.EVENT_COLUMNS`)
     and hidden numbers [..., 3] (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page. BadInput if these are None.

@@ -8,7 +8,7 @@ from qwop.envs import replay
 from qwop.envs.engine import bodies, layout
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.observations import observe_as
 from qwop.envs.qwop.vector import QWOPVectorEnv
 
 GAMES = np.load(Path(__file__).with_name("recorded_games.npz"))
@@ -34,7 +34,7 @@ def test_four_ways_agree_in_the_hurdle_and_to_the_fall(seed: int) -> None:
             resumed.reset()
             resumed.set_state(alone.get_state())
             playing.append(resumed)
-        seen = observe(game.states[frame + 1])
+        seen = observe_as("features", game.states[frame + 1])
         for env in playing:
             step = env.advance(int(ACTION_KEYS[actions[frame]])) if env is by_keys else env.step(actions[frame])
             observation, _, terminated, _, _ = step

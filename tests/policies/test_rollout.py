@@ -10,7 +10,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import EVENT_COLUMNS
-from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.observations import observe_as
 from qwop.envs.spec import Capabilities, EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -180,7 +180,7 @@ def test_games_of_qwop_replay_exactly_and_do_not_depend_on_how_many_are_played_a
         assert any(len(set(keys.tolist())) > 1 for keys in game.keys[1:]) == (delay > 0)
         shown = replay(np.concatenate(game.keys))
         frames = np.cumsum([len(keys) for keys in game.keys])
-        assert np.array_equal(observe(shown.states[frames]), game.observations[1:])
+        assert np.array_equal(observe_as("features", shown.states[frames]), game.observations[1:])
         assert shown.events[-1, EVENT_COLUMNS.index("fallen")] == (game.outcome == "fell")
         assert np.array_equal(shown.events[frames, EVENT_COLUMNS.index("clock")], game.times[1:])
 

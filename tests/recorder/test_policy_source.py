@@ -7,7 +7,7 @@ import pytest
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets.verify import differences_of_replay
 from qwop.envs import replay
-from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.observations import observe_as
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.policy import Policy
@@ -106,7 +106,7 @@ def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: st
         frames = np.cumsum([len(keys) for keys in episode.keys])
         played = replay(np.concatenate(episode.keys))
         assert len(played.states) == frames[-1] + 1
-        assert np.array_equal(observe(played.states[frames]), episode.observations[1:])
+        assert np.array_equal(observe_as("features", played.states[frames]), episode.observations[1:])
         assert played.states[-1, 0, 0] / 10 == episode.metres
         assert played.events[frames, -1] == pytest.approx(episode.times[1:])
         assert played.events[-1, 1] == (episode.outcome == "fell")

@@ -10,7 +10,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
-from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.observations import observe_as
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.published_source import (
@@ -236,7 +236,7 @@ def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, see
     played = replay(np.repeat(ACTION_KEYS[actions], 3))
     states = played.states[:-1:3]
     x, y = states[:, 0, 0], states[:, 0, 1]
-    observations = observe(states).astype(np.float64)
+    observations = observe_as("features", states).astype(np.float64)
     knee = observations[:, [FEATURES.index("joint.leftKnee"), FEATURES.index("joint.rightKnee")]].min(axis=1)
     shaped = rewards_along("shaped", x, y, knee)
     if absolute:
@@ -247,6 +247,6 @@ def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, see
     ((game,), _) = convert(file)
     assert game.outcome == "fell"
     assert game.rewards == pytest.approx(shaped, abs=1e-4)
-    assert game.observations == pytest.approx(observe(states), abs=1e-4)
+    assert game.observations == pytest.approx(observe_as("features", states), abs=1e-4)
     assert game.metres == pytest.approx(x[-1] / 10, abs=0.1)
     assert (game.frames == 3).mean() > 0.8

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from qwop.envs.names import ACTIONS, FEATURES
 from qwop.envs.original.env import QWOPOriginalEnv
-from qwop.envs.qwop.observations import observe, observe_start
+from qwop.envs.qwop.observations import observe_as, observe_start
 from qwop.envs.qwop.task import QWOPTask
 
 JOINTS = [column for column, name in enumerate(FEATURES) if name.startswith("joint.")]
@@ -51,7 +51,7 @@ def test_a_step_is_a_decision_of_the_game(env: QWOPOriginalEnv) -> None:
     assert (terminated, truncated, info["outcome"]) == (False, False, "running")
     assert reward == 2 * (env.state[0, 0] - before[0, 0]) > 0
     assert start[0, 0] != before[0, 0]
-    np.testing.assert_array_equal(np.delete(seen, JOINTS), np.delete(observe(env.state), JOINTS))
+    np.testing.assert_array_equal(np.delete(seen, JOINTS), np.delete(observe_as("features", env.state), JOINTS))
     np.testing.assert_array_equal(seen[JOINTS], np.float32(env.state[1, 2] - np.arange(11) / 8))  # the page's own
     assert env.state[1, 5] == 5  # the toy's head: Q and O
     assert env.render().shape == (400, 640, 3)  # type: ignore[union-attr]
@@ -65,7 +65,7 @@ def test_a_lagging_observation_is_one_frame_old(env: QWOPOriginalEnv) -> None:
         env.advance(1)
     before = env.state
     seen, *_ = env.advance(1)
-    np.testing.assert_array_equal(np.delete(seen, JOINTS), np.delete(observe(before), JOINTS))
+    np.testing.assert_array_equal(np.delete(seen, JOINTS), np.delete(observe_as("features", before), JOINTS))
 
 
 def test_idle_frames_and_delays_are_those_of_the_simulator(env: QWOPOriginalEnv) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from qwop.envs import replay
 from qwop.envs.original.page import OriginalPage, PageSettings
-from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.observations import observe_as
 
 
 def test_recorded_keys_give_the_same_bits_game_after_game(original: str, trigonometry: str) -> None:
@@ -24,7 +24,7 @@ def test_recorded_keys_give_the_same_bits_game_after_game(original: str, trigono
             np.testing.assert_array_equal(np.concatenate([start.events, played.events]), game.events)
             np.testing.assert_array_equal(np.concatenate([start.hidden, played.hidden]), game.hidden)
             joints = played.joints.astype(np.float32)
-            np.testing.assert_array_equal(joints, observe(game.states)[1:, 5:16])
+            np.testing.assert_array_equal(joints, observe_as("features", game.states)[1:, 5:16])
 
 
 @pytest.mark.parametrize(

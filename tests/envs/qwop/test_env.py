@@ -187,15 +187,6 @@ def test_the_time_limit_truncates_and_a_fall_terminates(
     assert steps[-1][4]["clock"] == pytest.approx((1 + sum(frames)) / 30)
 
 
-def test_a_batch_draws_each_of_its_games() -> None:
-    batch = gymnasium.make_vec("QWOP-v1", num_envs=2, render_mode="rgb_array")
-    batch.reset(seed=0)
-    batch.step(np.array([3, 6]))
-    one, other = batch.render()  # type: ignore[misc]
-    assert one.shape == other.shape == (400, 640, 3)
-    assert (one != other).any()
-
-
 WRONG_ACTIONS: list[Any] = [
     -1, 16, 2**40, 1.0, 1.5, float("nan"), float("inf"), True, np.True_, "1", "q", b"1", None, [1], (1,), {}, {1},
     object, np.array([1]), np.array([[1]]), np.array(1.0), np.float32(1), np.array("1"), np.array(None), np.array([]),

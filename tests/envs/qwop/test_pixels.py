@@ -7,13 +7,10 @@ import gymnasium
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.envs import replay
 from qwop.envs.engine import layout as at
-from qwop.envs.engine.batch import GROUND_AT, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
-from qwop.envs.names import ACTION_KEYS, GROUND_Y
-from qwop.envs.pictures.drawing import RUNNER, draw_shapes
+from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.pixels import observe_pictures
 from qwop.policies.champion import keys_path
@@ -53,35 +50,6 @@ def test_pictures_have_the_shape_of_their_space(task: dict[str, Any], shape: tup
     assert env.observation_space.contains(env.step(3)[0])
 
 
-def silhouette(state: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
-    """The runner of `rgb_array`'s pictures in the view of the small ones: bool [size, size]."""
-    scale, enlarged = size / UNITS_SHOWN, 4
-    origin = (
-        state[at.TORSO, 0] - TORSO_AT * UNITS_SHOWN,
-        GROUND_Y - GROUND_AT * UNITS_SHOWN - max(LIFT_ABOVE - state[at.TORSO, 1], 0.0),
-    )
-    image = Image.new("RGB", (size * enlarged, size * enlarged))
-    draw_shapes(ImageDraw.Draw(image), origin, scale * enlarged, RUNNER, state)
-    return np.asarray(image.reduce(enlarged)).max(axis=-1) > 60
-
-
-def test_the_runner_is_where_and_as_large_as_in_the_large_pictures(states: NDArray[np.float64]) -> None:
-    chosen = states[20::150].copy()
-    chosen[:, at.HURDLE_BASE :, 0] += 10_000
-    pictures = observe_pictures(chosen, size=84)
-    for state, picture in zip(chosen, pictures, strict=True):
-        ground = round(GROUND_AT * 84)
-        small = np.abs(picture.astype(int) - int(picture[10, 0])) > 20
-        large = silhouette(state, 84)
-        small, large = (mask[4:ground] for mask in (small, large))
-        assert (small & large).sum() / (small | large).sum() > 0.75
-        # Nothing of either is far from the other: a limb in the wrong place would be.
-        grown = np.zeros_like(large)
-        for y, x in np.argwhere(large):
-            grown[max(y - 2, 0) : y + 3, max(x - 2, 0) : x + 3] = True
-        assert (small & ~grown).sum() <= 3
-
-
 def test_the_bar_along_the_top_tells_how_far_he_is(states: NDArray[np.float64]) -> None:
     bars = 255 - observe_pictures(states[::50], size=84)[:, 0].astype(float)
     filled = (bars - bars.min()).sum(axis=1) / (bars.max() - bars.min())
@@ -91,19 +59,6 @@ def test_the_bar_along_the_top_tells_how_far_he_is(states: NDArray[np.float64]) 
 def test_every_pixel_is_the_same_on_every_machine(states: NDArray[np.float64]) -> None:
     pictures = [observe_pictures(states[::20], colour=colour).tobytes() for colour in (False, True)]
     assert hashlib.sha256(b"".join(pictures)).hexdigest() == PICTURES
-
-
-def test_the_hurdle_is_seen_when_it_is_near(states: NDArray[np.float64]) -> None:
-    def changed(apart: float) -> bool:
-        state = states[300].copy()
-        without = state.copy()
-        without[at.HURDLE_BASE :, 0] += 10_000
-        state[at.HURDLE_BASE :, 0] = state[at.TORSO, 0] + apart
-        state[at.HURDLE_BASE :, 1] = 8.775, 5.0575
-        return bool((observe_pictures([state]) != observe_pictures([without])).any())
-
-    assert changed(6.0)
-    assert not changed(60.0)
 
 
 def test_a_stack_holds_the_newest_pictures_and_begins_with_the_first() -> None:
