@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from multiprocessing import get_context
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ def main() -> int:
             parser.error(f"--{option} {unknown[0]}: expected some of {', '.join(known)}")
     since = time.monotonic()
     children.preload()
-    with tempfile.TemporaryDirectory(prefix="qwop-abuse-") as temporary, get_context("fork").Pool(asked.jobs) as pool:
+    pool = ProcessPoolExecutor(asked.jobs, children.FORK)
+    with tempfile.TemporaryDirectory(prefix="qwop-abuse-") as temporary, pool:
         job = functools.partial(_job, asked, cases, only, Path(temporary).resolve())
         counts = sum(pool.map(job, range(asked.jobs)), Counter[str]())
     failed, count = counts[FAILED], counts.total()

@@ -3,22 +3,21 @@
 The process itself never starts a thread: a fork has none of its parent's.
 """
 
-import fcntl
 import functools
 import importlib
 import os
 import platform
 import resource
-import select
 import signal
 import sys
 import sysconfig
-import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 # Before NumPy is imported, which starts the threads of its linear algebra.
@@ -41,6 +40,8 @@ OURS = [*map(Path, (*sysconfig.get_paths().values(), sys.prefix, *sys.path[1:]))
 """Where code may come from."""
 
 Call = Callable[[], None]
+
+FORK = get_context("fork")
 
 
 @dataclass(frozen=True)
@@ -67,48 +68,54 @@ class End:
 
 
 class Child:
-    """A call that runs in a fork, in `folder`. prepare: called first in the child, before its time begins."""
+    """A call that runs in a fork, in `folder`. prepare: called first in the child, before its time begins.
+
+    out: the file to which it prints.
+    """
 
     def __init__(self, call: Call, folder: Path, prepare: Call = lambda: None) -> None:
-        self.out, out = os.pipe()
-        self._err, err = os.pipe()
-        begun, begin = os.pipe()
-        for descriptor in (out, err):
-            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, 2**20)  # what a child prints before anyone reads it
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.dup2(out, 1)
-            os.dup2(err, 2)
-            _run(call, folder, prepare, begin)
-        for descriptor in (out, err, begin):
-            os.close(descriptor)
-        os.read(begun, 1)
-        os.close(begun)
+        self.out, self._err = TemporaryFile(), TemporaryFile()
+        begun, begin = FORK.Pipe(duplex=False)
+        self._process = FORK.Process(target=self._run, args=(call, folder, prepare, begin))
+        self._process.start()
+        begin.close()
+        begun.poll(None)  # ends as the child does, too
         self._since = time.monotonic()
 
     def send(self, number: int) -> None:
-        """Send a signal."""
-        os.kill(self.pid, number)
+        """Send a signal, unless it has ended."""
+        if self._process.is_alive():
+            os.kill(self._process.pid or 0, number)
+
+    def ended_within(self, seconds: float) -> bool:
+        """Wait for the end, for at most so many seconds since the start; False if it still runs."""
+        self._process.join(max(self._since + seconds - time.monotonic(), 0.0))
+        return not self._process.is_alive()
 
     def wait(self, seconds: float = 120.0) -> End:
         """Wait for the end; AssertionError, and the child is killed, if it takes longer."""
         late = not self.ended_within(seconds)
-        if late:
-            self.send(signal.SIGKILL)
-        _, status, _ = os.wait4(self.pid, 0)
-        took = time.monotonic() - self._since
-        end = End(os.waitstatus_to_exitcode(status), _everything(self.out), _everything(self._err), took)
+        self.send(signal.SIGKILL)
+        self._process.join()
+        took, printed = time.monotonic() - self._since, []
+        for file in (self.out, self._err):
+            with file:
+                file.seek(0)
+                printed.append(file.read().decode(errors="replace"))
+        end = End(self._process.exitcode or 0, *printed, took)
         assert not late, f"still running after {seconds} s: {end}"
         return end
 
-    def ended_within(self, seconds: float) -> bool:
-        """Wait for the end, for at most so many seconds since the start; False if it still runs."""
-        descriptor = os.pidfd_open(self.pid)
-        try:
-            left = self._since + seconds - time.monotonic()
-            return bool(select.select([descriptor], [], [], max(left, 0.0))[0])
-        finally:
-            os.close(descriptor)
+    def _run(self, call: Call, folder: Path, prepare: Call, begin: Connection) -> None:
+        """In the child: make the call as a console script would."""
+        os.dup2(self.out.fileno(), 1)
+        os.dup2(self._err.fileno(), 2)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
+        os.chdir(folder)
+        prepare()
+        begin.send_bytes(b"1")
+        call()
 
 
 def run(words: Sequence[str], folder: Path, prepare: Call = lambda: None, then: Sequence[str] = ()) -> End:
@@ -205,32 +212,3 @@ def main_of(name: str) -> Any:
 
     found: Any = COMMANDS.get(f"qwop-{name}") or importlib.import_module(VERBS[name][0]).command
     return found
-
-
-def _run(call: Call, folder: Path, prepare: Call, begin: int) -> None:
-    """In the child: make the call as a console script would, and leave."""
-    code = 1
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
-        os.chdir(folder)
-        prepare()
-        os.write(begin, b"1")
-        try:
-            call()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code if isinstance(exit_.code, int) else 1 if exit_.code else 0
-        threading._shutdown()  # type: ignore[attr-defined]  # as at the end of any program: waits for its threads
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _everything(descriptor: int) -> str:
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read().decode(errors="replace")

@@ -22,6 +22,7 @@ from qwop.datasets import open_dataset
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
+from ..fakes import until
 from ..recorder.page.conftest import PagesGame
 from .children import Child, command
 from .children import run as run_command
@@ -120,12 +121,10 @@ class Pages:
     def _recorder(self) -> tuple[Child, str]:
         """A recorder, and its page's address."""
         words = ["record", "source=page", "source.open=false", "source.port=0", "dataset=games"]
-        child, out = Child(command(words), self.folder), b""
-        while not (found := re.search(rb"http://\S+", out)):
-            piece = os.read(child.out, 4096)
-            assert piece, out
-            out += piece
-        return child, found[0].decode()
+        child = Child(command(words), self.folder)
+        address = until(lambda: re.search(rb"http://\S+(?=\s)", os.pread(child.out.fileno(), 4096, 0)))
+        assert address, child.wait(0)
+        return child, address[0].decode()
 
 
 def _keys(folder: Path) -> dict[str, list[int]]:
