@@ -4,8 +4,6 @@ import importlib.resources
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUP = PROJECT["tool"]["setuptools"]
@@ -40,13 +38,6 @@ def test_type_checkers_see_every_top_level_package() -> None:
     assert {path.name for path in (ROOT / ".typing" / "qwop").iterdir()} == wanted
 
 
-@pytest.mark.parametrize(
-    "file", sorted(path.relative_to(ROOT / "conf").as_posix() for path in (ROOT / "conf").rglob("*.yaml"))
-)
-def test_configuration_is_installed(file: str) -> None:
-    assert importlib.resources.files("qwop.conf").joinpath(file).is_file()
-
-
 def test_the_changelog_and_the_citation_are_of_this_version() -> None:
     version = PROJECT["project"]["version"]
     newest = next(line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
@@ -54,13 +45,13 @@ def test_the_changelog_and_the_citation_are_of_this_version() -> None:
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_embedded_demonstrations_are_installed() -> None:
-    for folder in ("champion_games", "amateur_games"):
-        names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath(folder).iterdir()}
-        assert {path.name for path in (ROOT / "datasets" / folder).iterdir()} <= names
-
-
-def test_the_champion_is_installed() -> None:
-    for name in ("champion.safetensors", "champion_keys.txt"):
-        assert name in SETUP["package-data"]["qwop.policies"]
-        assert importlib.resources.files("qwop.policies").joinpath(name).is_file()
+def test_the_files_beside_the_code_are_installed() -> None:
+    for folder in ("conf", "datasets/champion_games", "datasets/amateur_games", "policies"):
+        package, _, inside = folder.partition("/")
+        installed = Path(str(importlib.resources.files(f"qwop.{package}"))) / inside
+        names = {path.relative_to(installed) for path in installed.rglob("*")}
+        files = {
+            path.relative_to(ROOT / folder) for path in (ROOT / folder).rglob("*") if path.suffix not in (".py", ".pyc")
+        }
+        assert files <= names
+    assert {"champion.safetensors", "champion_keys.txt"} <= {*SETUP["package-data"]["qwop.policies"]}

@@ -74,7 +74,7 @@ class Child:
     """
 
     def __init__(self, call: Call, folder: Path, prepare: Call = lambda: None) -> None:
-        self.out, self._err = TemporaryFile(), TemporaryFile()
+        self.out, self._err = TemporaryFile(), TemporaryFile()  # noqa: SIM115
         begun, begin = FORK.Pipe(duplex=False)
         self._process = FORK.Process(target=self._run, args=(call, folder, prepare, begin))
         self._process.start()

@@ -46,16 +46,7 @@ LANGUAGES = {"sh", "python", "yaml", "text"}
 DATASET = "qwop-dataset"  # has verbs, each with settings of its own
 TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
-OTHERS = (
-    "python",
-    "python3",
-    "pip",
-    "pytest",
-    "make",
-    "mkdocs",
-    "git",
-    "jupyter",
-)
+OTHERS = ["python", "python3", "pip", "pytest", "make", "mkdocs", "git", "jupyter"]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$", re.M | re.S)
 MARKER = re.compile(r"<!-- test: (?P<kind>run|needs|skip)(?P<rest>[^\n]*) -->\s*\Z")
 

@@ -62,6 +62,7 @@ def test_help_and_a_wrong_setting_import_nothing_heavy(tmp_path: Path) -> None:
         ("qwop-population", ("checkpoints", "agents")),
         ("qwop-search policy=champion", ("games",)),
         ("qwop-compare with=nothing", ("made",)),
+        ("qwop-study study=cartpole-dqn", ("trials", "fresh")),
     ],
 )
 def test_a_command_does_not_follow_a_link_in_its_folder(
@@ -154,58 +155,33 @@ def test_a_name_that_no_file_can_have_is_one_line(
     assert "ile name too long" in message
 
 
-ARGUMENTS = (
-    ("qwop-record", "--help"),
-    ("qwop-record", "--version"),
-    ("qwop-evaluate", "policy=champion", "--config"),
-    ("qwop-dataset", "--help"),
-    ("qwop-dataset", "describe", str(embedded_dataset())),
-)
+VERSION, HELP = "qwop-record --version", "qwop-dataset --help"
+DESCRIPTION = f"qwop-dataset describe {embedded_dataset()}"
+UNREAD, FULL = ": standard output was closed by what reads it", "No space left on device"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize("line", ARGUMENTS)
-def test_a_full_standard_output_is_one_line(line: tuple[str, ...], tmp_path: Path) -> None:
-    with Path("/dev/full").open("w") as full:
-        process = begin(line, full, tmp_path)
-        message = process.communicate()[1]
-    assert (process.returncode, len(message.splitlines())) == (2, 1)
-    assert message.startswith(line[0])
-    assert "No space left on device" in message
-
-
-@pytest.mark.parametrize("line", ARGUMENTS[1:4])
-def test_a_standard_output_that_nobody_reads_is_one_line(line: tuple[str, ...], tmp_path: Path) -> None:
-    read, write_end = os.pipe()
+@pytest.mark.parametrize(
+    ("line", "full", "code", "said"),
+    [
+        *((line, True, 2, FULL) for line in ("qwop-record --help", VERSION, HELP, DESCRIPTION)),
+        *((line, False, 141, UNREAD) for line in (VERSION, "qwop-evaluate policy=champion --config", HELP)),
+        ("qwop-dataset describe nowhere", False, 2, ": nowhere: "),  # an error keeps its exit code
+    ],
+)
+def test_an_output_that_is_full_or_that_nobody_reads_is_one_line(
+    line: str, full: bool, code: int, said: str, tmp_path: Path
+) -> None:
+    read, pipe = os.pipe()
     os.close(read)
-    process = begin(line, write_end, tmp_path)
-    os.close(write_end)
-    message = process.communicate()[1]
-    if message:
-        assert (process.returncode, len(message.splitlines())) == (141, 1)
-        assert message.startswith(line[0])
-        assert message.endswith(": standard output was closed by what reads it\n")
-    else:
-        assert process.returncode == 1  # of Rich
-
-
-def test_an_error_keeps_its_exit_code_where_nobody_reads_the_output(tmp_path: Path) -> None:
-    read, write_end = os.pipe()
-    os.close(read)
-    process = begin(("qwop-dataset", "describe", "nowhere"), write_end, tmp_path)
-    os.close(write_end)
-    message = process.communicate()[1]
-    assert process.returncode == 2
-    assert message.startswith("qwop-dataset describe: nowhere: ")
-    assert len(message.splitlines()) == 1
-
-
-def begin(line: tuple[str, ...], output: Any, folder: Path) -> "subprocess.Popen[str]":
-    module, _, name = SCRIPTS[line[0]].partition(":")
-    code = f"import sys; sys.argv = {list(line)!r}; import {module}; {module}.{name}()"
-    return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
+    words = line.split()
+    module, _, name = SCRIPTS[words[0]].partition(":")
+    command = [sys.executable, "-c", f"import sys; sys.argv = {words!r}; import {module}; {module}.{name}()"]
+    with open("/dev/full" if full else pipe, "w") as output:
+        process = subprocess.run(command, cwd=tmp_path, stdout=output, stderr=subprocess.PIPE, text=True)
+    assert (process.returncode, len(process.stderr.splitlines())) == (code, 1), process.stderr
+    assert process.stderr.startswith(words[0])
+    assert said in process.stderr
 
 
 EXAMPLES = [

@@ -17,29 +17,23 @@ from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.champion import keys_path
 from qwop.policies.files import load_policy
-from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.search.beam import Search
 from qwop.search.main import rank, searched_episode
 from qwop.search.settings import SearchSettings
 
-SECONDS = 4.0
-FRAMES_PER_STEP = 3
-TASK: dict[str, Any] = {
-    "observation": "full",
-    "frames_per_step": FRAMES_PER_STEP,
-    "reward": "race",
-    "time_limit": SECONDS,
-}
+from .conftest import RUNNER, TASK, runner
+
+SECONDS, FRAMES_PER_STEP = 4.0, TASK["frames_per_step"]
 
 
 @pytest.fixture
 def policy() -> Policy:
-    values = Values(94, (8,), torch.Generator().manual_seed(1))
-    torch.nn.init.zeros_(values.head.weight)  # metres alone
-    network = Actor(94, 11, (8,), torch.Generator().manual_seed(0))
-    return Policy(network, EnvironmentSpec("QWOP-v1", TASK), ObservationSpec((94,)), values=values)
+    policy = runner(8, time_limit=SECONDS)
+    assert policy.values is not None
+    torch.nn.init.zeros_(policy.values.head.weight)  # metres alone
+    return policy
 
 
 def search(policy: Policy, threads: int = 1, **settings: Any) -> tuple[NDArray[np.uint8], list[tuple[float, float]]]:
@@ -113,13 +107,6 @@ def test_a_large_regret_finds_what_the_policy_plays_itself(policy: Policy) -> No
     assert not np.array_equal(likely, search(policy, width=1, lookahead=2)[0])
 
 
-@pytest.fixture
-def opinionated(policy: Policy) -> Policy:
-    with torch.no_grad():
-        policy.network.policy_head.weight.mul_(100)  # type: ignore[union-attr]
-    return policy
-
-
 def log_probability(policy: Policy, **settings: Any) -> float:
     """The mean of log π(a|s) over the game that a search finds."""
     searching = Search(policy, SearchSettings(**{"width": 8, "lookahead": 2, **settings}))
@@ -135,14 +122,13 @@ def log_probability(policy: Policy, **settings: Any) -> float:
     return total / len(actions)
 
 
-def test_the_more_likelihood_is_worth_the_likelier_the_game_found(opinionated: Policy) -> None:
-    never, some, much = (log_probability(opinionated, likelihood=one) for one in (0.0, 0.02, 1.0))
+def test_the_more_likelihood_is_worth_the_likelier_the_game_found_and_all_its_decisions_count(policy: Policy) -> None:
+    with torch.no_grad():
+        policy.network.policy_head.weight.mul_(100)  # type: ignore[union-attr]
+    never, some, much = (log_probability(policy, likelihood=one) for one in (0.0, 0.02, 1.0))
     assert never < some < much
-
-
-def test_the_probabilities_of_all_decisions_of_a_game_count(opinionated: Policy) -> None:
-    """The most probable action each time does not make the most probable game; a wide beam comes closer to it."""
-    narrow, wide = (log_probability(opinionated, width=width, siblings=11, likelihood=1e6) for width in (1, 32))
+    # The most probable action each time does not make the most probable game; a wide beam comes closer to it.
+    narrow, wide = (log_probability(policy, width=width, siblings=11, likelihood=1e6) for width in (1, 32))
     assert wide > narrow
 
 
@@ -185,13 +171,9 @@ def test_a_fast_finish_is_better_than_a_slow_one_and_both_than_a_long_way() -> N
     assert sorted([games[place] for place in (2, 0, 3, 1)], key=rank) == games
 
 
-def environment(frames: int = 1) -> EnvironmentSpec:
-    return EnvironmentSpec("QWOP-v1", {"frames_per_step": frames})
-
-
 def test_actions_after_the_end_of_a_found_game_are_left_out() -> None:
     """O and P, held from the start, make the runner fall after 16 decisions."""
-    episodes = [searched_episode(environment(3), np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
+    episodes = [searched_episode(RUNNER, np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
     assert [(len(one.actions), one.outcome) for one in episodes] == [(16, "fell")] * 2
     np.testing.assert_array_equal(episodes[0].observations, episodes[1].observations)
     assert episodes[1].behaviour_probabilities.shape == (16, 11)

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor
-from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.search.distil import distil, distil_loss, margins, own_play_loss
 from qwop.search.settings import DistilSettings
@@ -131,33 +129,3 @@ def test_delays_and_the_way_to_play_are_left_behind(policy_file: Path, tmp_path:
     after = load_policy(tmp_path / "out" / "policy.safetensors")
     assert after.environment == RUNNER
     assert (after.greedy, after.sharpness) == (True, 1.0)
-
-
-@pytest.mark.slow
-def test_bad_input_is_one_line_and_what_is_there_stays(policy_file: Path, tmp_path: Path, distil: Command) -> None:
-    policy, shape = load_policy(policy_file), ObservationSpec((84, 84, 1), "uint8")
-    games = searched(tmp_path / "games", policy)
-    picture = Policy(Actor(shape, 11, (8,)), EnvironmentSpec("QWOP-v1", {"observation": "pixels"}), shape)
-    seeing = save_policy(tmp_path / "seeing.safetensors", picture)
-    run = tmp_path / "run"
-    run.mkdir()
-    (run / "config.yaml").write_text("schedule: {}\n")
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    refusals: list[tuple[list[str], str]] = [
-        ([f"games=[{searched(tmp_path / 'fell', policy, outcome='fell')}]"], "no finished game; search for some"),
-        ([f"games=[{searched(tmp_path / 'bare', policy, keys=None)}]"], "games without the keys of each frame"),
-        ([f"games=[{searched(tmp_path / 'other', runner(frames_per_step=2))}]"], "but the policy plays QWOP-v1(frames"),
-        ([f"policy={seeing}"], "expected a memoryless policy of numbers for QWOP-v1"),
-        (["margin=0"], "margin=0"),
-        ([f"out={run}"], "holds the run of another command"),
-        ([f"out={games}"], f"out={games}: is inside {games}"),
-        ([f"out={games / 'inside'}"], f"out={games / 'inside'}: is inside {games}"),
-    ]
-    for arguments, complaint in refusals:
-        usual = [f"policy={policy_file}", f"games=[{games}]", f"out={tmp_path / 'out'}"]
-        words = {word.partition("=")[0]: word for word in (*usual, *arguments)}
-        code, _, error = distil(*words.values())
-        assert (code, error.count("\n")) == (2, 1)
-        assert complaint in error
-    assert not (tmp_path / "out").exists()
-    assert {path: path.read_bytes() for path in before} == before

@@ -1,4 +1,4 @@
-"""`qwop-search` as a person uses it."""
+"""`qwop-search` as a person uses it, and the refusals of `qwop-distil`."""
 
 import json
 from dataclasses import replace
@@ -11,10 +11,13 @@ from qwop.common.folder_lock import exclusive_lock
 from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
 from qwop.search.beam import Search as Beam
 
-from .conftest import Command, runner
+from .conftest import Command, runner, searched
 
 pytestmark = pytest.mark.slow
 
@@ -93,36 +96,54 @@ def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environm
     np.testing.assert_array_equal(found[0].observations, same[0].observations)
 
 
+USUAL = {
+    "search": "policy={file} out={folder}/out lookahead=2 video=false",
+    "distil": "policy={file} out={folder}/out games=[{folder}/games]",
+}
+
+
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("command", "words", "complaint"),
     [
-        (["policy=missing.safetensors"], "missing.safetensors"),
-        (["policy={file}", "width=0"], "width=0"),
-        (["policy={file}", "games=0"], "games=0"),
-        (["policy={file}", "first=-1"], "first=-1"),
-        (["policy={file}", "first=2000", "games=3", "every=600"], "the last would begin after 3,200 frames"),
-        (["policy={without}"], "without values"),
-        (["policy={file}", "out={foreign}"], "of another command, whose config.yaml sets schedule"),
-        (["policy={file}", "out={busy}"], "another process is writing there"),
+        ("search", "policy=missing.safetensors", "missing.safetensors"),
+        ("search", "width=0", "width=0"),
+        ("search", "games=0", "games=0"),
+        ("search", "first=-1", "first=-1"),
+        ("search", "first=2000 games=3 every=600", "the last would begin after 3,200 frames"),
+        ("search", "policy={folder}/without.safetensors", "without values"),
+        ("search", "out={folder}/foreign", "of another command, whose config.yaml sets schedule"),
+        ("search", "out={folder}/busy", "another process is writing there"),
         # The time limit is 90 frames.
-        (["policy={file}", "first=100"], "first=100: after 100 frames without a key the game is over"),
-        (["policy={file}", "every=50", "games=3"], "first=0: after 100 frames without a key the game is over"),
+        ("search", "first=100", "first=100: after 100 frames without a key the game is over"),
+        ("search", "every=50 games=3", "first=0: after 100 frames without a key the game is over"),
+        ("distil", "games=[{folder}/fell]", "no finished game; search for some"),
+        ("distil", "games=[{folder}/bare]", "games without the keys of each frame"),
+        ("distil", "games=[{folder}/other]", "but the policy plays QWOP-v1(frames"),
+        ("distil", "policy={folder}/seeing.safetensors", "expected a memoryless policy of numbers for QWOP-v1"),
+        ("distil", "margin=0", "margin=0"),
+        ("distil", "out={folder}/foreign", "holds the run of another command"),
+        ("distil", "out={folder}/games", "/games: is inside "),
+        ("distil", "out={folder}/games/inside", "/games/inside: is inside "),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(
-    arguments: list[str], complaint: str, policy_file: Path, tmp_path: Path, search: Command
+    command: str, words: str, complaint: str, policy_file: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    without = save_policy(tmp_path / "without.safetensors", replace(runner(), values=None))
-    names = {name: tmp_path / name for name in ("foreign", "busy", "out")}
-    names["foreign"].mkdir()
-    (names["foreign"] / "config.yaml").write_text("schedule: {}\n")
-    words = [argument.format(file=policy_file, without=without, **names) for argument in ("out={out}", *arguments)]
-    words = [*{word.partition("=")[0]: word for word in words}.values()]
-    with exclusive_lock(names["busy"], "out"):
-        files = sorted(tmp_path.rglob("*"))
-        code, _, error = search(
-            "lookahead=2", "video=false", *{word.partition("=")[0]: word for word in words}.values()
-        )
+    policy, shape = load_policy(policy_file), ObservationSpec((84, 84, 1), "uint8")
+    picture = Policy(Actor(shape, 11, (8,)), EnvironmentSpec("QWOP-v1", {"observation": "pixels"}), shape)
+    save_policy(tmp_path / "seeing.safetensors", picture)
+    save_policy(tmp_path / "without.safetensors", replace(policy, values=None))
+    searched(tmp_path / "games", policy)
+    searched(tmp_path / "fell", policy, outcome="fell")
+    searched(tmp_path / "bare", policy, keys=None)
+    searched(tmp_path / "other", runner(frames_per_step=2))
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "config.yaml").write_text("schedule: {}\n")
+    line = f"{USUAL[command]} {words}".format(file=policy_file, folder=tmp_path)
+    with exclusive_lock(tmp_path / "busy", "out"):
+        files = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
+        settings = {word.partition("=")[0]: word for word in line.split()}
+        code, _, error = request.getfixturevalue(command)(*settings.values())
         assert (code, error.count("\n")) == (2, 1)
         assert complaint in error
-        assert sorted(tmp_path.rglob("*")) == files
+        assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == files

@@ -85,13 +85,3 @@ def test_a_wrong_study_is_one_line_and_nothing_runs(run: Run, tmp_path: Path, ol
     assert result.err.removeprefix("qwop-study: ").removeprefix("wrong.yaml: ").startswith(message), result.err
     assert result.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["wrong.yaml"]
-
-
-@pytest.mark.parametrize("name", ["trials", "fresh", "journal.log"])
-def test_nothing_is_written_through_a_link(run: Run, tmp_path: Path, name: str) -> None:
-    (tmp_path / "study").mkdir()
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "study" / name).symlink_to(tmp_path / "mine")
-    result = run(f"study={TINY}", "out=study")
-    assert (result.code, result.err.count("\n")) == (2, 1)
-    assert list((tmp_path / "mine").iterdir()) == []
