@@ -33,7 +33,6 @@ VERSION = 7
 KEPT = 2
 """Checkpoints of a run that stay, the newest ones: should one be damaged, the run can be resumed from the other."""
 
-
 METADATA = "state"
 
 LARGEST_HEADER = 32 * MEGABYTE
@@ -54,7 +53,7 @@ def save_checkpoint(
     path = folder / f"decisions-{decisions:012d}.checkpoint"
     tensors: dict[str, Tensor] = {}
     text = with_room(json.dumps({METADATA: _packed({**state, "version": VERSION}, tensors)}, allow_nan=False))
-    if _not_finite(tensors):
+    if not _finite(tensors):
         raise BadInput(
             f"{path}: not written, because the run holds numbers that are not finite: training has diverged; "
             f"lower the learning rate ({learning_rate}) and start anew"
@@ -73,12 +72,11 @@ def is_finite(state: Any) -> bool:
     """True if a checkpoint can hold the state: every number of its tensors and arrays is finite."""
     tensors: dict[str, Tensor] = {}
     _packed(state, tensors)
-    return not _not_finite(tensors)
+    return _finite(tensors)
 
 
-def _not_finite(tensors: dict[str, Tensor]) -> str | None:
-    """Name of the first tensor with a value that is not finite."""
-    return next((name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()), None)
+def _finite(tensors: dict[str, Tensor]) -> bool:
+    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors.values())
 
 
 @contextmanager

@@ -100,20 +100,18 @@ class Run(Generic[A, L]):
             self.settings.phases, self.environments.rates, self.gammas, lengths.scale, lengths.decisions, lengths.phases
         )
 
-    @property
+    @cached_property
     def for_play(self) -> np.random.Generator:
         """Generator of actions and of the games' seeds."""
-        return self._generators[0]
-
-    @property
-    def for_agent(self) -> np.random.Generator:
-        """Generator of samples and of their shuffling."""
-        return self._generators[1]
+        return self._generator(2 * self.stage)
 
     @cached_property
-    def _generators(self) -> list[np.random.Generator]:
-        seeds = np.random.SeedSequence(self.whole.seed).spawn(2 * self.stage + 2)
-        return [np.random.default_rng(seed) for seed in seeds[-2:]]
+    def for_agent(self) -> np.random.Generator:
+        """Generator of samples and of their shuffling."""
+        return self._generator(2 * self.stage + 1)
+
+    def _generator(self, number: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.whole.seed, spawn_key=(number,)))
 
     def at(self, stage: int, begun_at: int, policy: Policy) -> "Run[A, L]":
         """The run in another stage, which begins after so many decisions with this policy."""

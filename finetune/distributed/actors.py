@@ -55,7 +55,7 @@ class ActorsCollector:
     `collect`; with one actor it is bit-identical to a `Collector`'s. Asynchronously, it is the batch of the first actor
     to finish, played by a policy some iterations old. Each actor plays one batch at a time, so no backlog builds up.
 
-    An actor that dies is replaced by one with new games, and the request is repeated. `replacements` counts them.
+    An actor that dies is replaced by one with new games, and the request is repeated.
     """
 
     def __init__(
@@ -69,7 +69,6 @@ class ActorsCollector:
         *,
         asynchronous: bool,
     ) -> None:
-        self.replacements = 0
         self._actors, self._phase, self._asynchronous = actors, phase, asynchronous
         self._environments, self._steps, self._generator = actors.share(environments), steps, generator
         generators = [generator] if count == 1 else generator.spawn(count)
@@ -137,7 +136,6 @@ class ActorsCollector:
                 return self._actors.result(handle)
             except ActorDied as death:
                 cause = death
-            self.replacements += 1
             self._under_way.pop(number, None)  # the dead actor's rollout in progress
             self._members[number] = self._start(self._generator.spawn(1)[0])
             handle = self._actors.ask(self._members[number], *request)

@@ -238,17 +238,14 @@ class Schedule:
         self.lengths = tuple(
             length if phase.length(1.0) else 0 for length, phase in zip(counts, self.phases, strict=True)
         )
-        if sum(self.lengths) < 1:
+        self.planned = sum(self.lengths)
+        """Decisions of all phases."""
+        if self.planned < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
         self.index = 0
         """Number of the current phase, from 0; the number of phases once all are over."""
         self._decisions = 0
         self._skip_empty()
-
-    @property
-    def planned(self) -> int:
-        """Decisions of all phases."""
-        return sum(self.lengths)
 
     @property
     def values(self) -> PhaseValues:

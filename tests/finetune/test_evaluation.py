@@ -62,28 +62,24 @@ def test_a_policy_plays_again_only_if_it_decides_otherwise(
     assert not same or (start["games"], start["drawn"]) == (after["games"], after["drawn"])
 
 
-def test_start_and_phases_are_evaluated_greedily_and_drawn(tmp_path: Path, policy: Policy) -> None:
-    results = made(tmp_path, 4, 3)
+def test_start_and_phases_are_evaluated_greedily_and_drawn_and_compared_with_the_player(
+    tmp_path: Path, policy: Policy
+) -> None:
+    dataset = write_games(tmp_path / "demos", CARTPOLE, [30, 10])
+    results = made(tmp_path, 4, 3, dataset)
     results.add_start(policy)
     assert results.ends is None  # nothing to compare it with yet
     results.add(0, ONLY, policy, decisions=500)
     start, only = read(tmp_path, "0-start"), read(tmp_path, "1-only")
     assert (start["phase"], start["episodes"], start["drawn"]["episodes"]) == ("start", 4, 3)
     assert only["settings"] == to_plain(PhaseEvaluationSettings(episodes=4, drawn=3))  # without a line's words
+    best = policy.probabilities(np.concatenate([one.observations[:-1] for one in dataset])).argmax(-1)
+    expected = np.mean(best == np.concatenate([one.actions for one in dataset]))
+    assert start[LIKENESS] == only[LIKENESS] == pytest.approx(expected)
     again = made(tmp_path, 4, 0)  # a resumed run has its start from the file
     again.add(1, Phase("more", 1.0), policy, decisions=900)
     assert again.ends is not None
     assert gain(*again.ends) == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
-
-
-def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(tmp_path: Path, policy: Policy) -> None:
-    dataset = write_games(tmp_path / "demos", CARTPOLE, [30, 10])
-    made(tmp_path, 1, 0, dataset).add_start(policy)
-    observations = np.concatenate([one.observations[:-1] for one in dataset])
-    with torch.no_grad():
-        best = policy.network.logits(torch.from_numpy(observations)).argmax(-1).numpy()
-    expected = np.mean(best == np.concatenate([one.actions for one in dataset]))
-    assert read(tmp_path, "0-start")[LIKENESS] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ["walk", "walk/run", "/../../walk", "..", "walk\nrun", "後" * 200])

@@ -271,8 +271,7 @@ def test_rows_come_as_often_as_the_log_asks_and_at_checkpoints_and_ends_of_phase
 
 @pytest.mark.parametrize(("iterations", "rows"), [(7, 7), (50, 50), (99, 99), (100, 50), (130, 65)])
 def test_a_short_run_has_fifty_rows_or_one_an_iteration(tmp_path: Path, iterations: int, rows: int) -> None:
-    run = Run(tmp_path, (phase("one", iterations),), log_every=100_000)
-    run.loop.run()
+    Run(tmp_path, (phase("one", iterations),), log_every=100_000).loop.run()
     assert len(read_metrics(tmp_path)) == rows
 
 

@@ -44,11 +44,20 @@ def save(path: Path, spec: EnvironmentSpec = CARTPOLE) -> str:
     return str(save_policy(path, untrained(spec)))
 
 
-def test_with_nothing_named_the_embedded_demonstrations_are_cloned_and_used(demos: str) -> None:
+def test_with_nothing_named_an_untrained_policy_stands_for_a_clone_of_the_embedded_games_until_it_is_made(
+    demos: str,
+) -> None:
     start = find(said=(said := []))
     assert start.demonstrations is not None
-    assert start.policy.environment == CARTPOLE
+    assert start.to_clone is not None
     assert [line.split(":")[0] for line in said] == ["demonstrations", "policy"]
+    made = start.with_clone(3)
+    assert made.to_clone is None
+    assert start.policy.environment == made.policy.environment == CARTPOLE
+    assert made.policy.observation == start.policy.observation
+    assert (start.policy.network.scaler.fitted, made.policy.network.scaler.fitted) == (False, True)
+    assert made.policy.training["cloned_from"]["episodes"] == 3
+    assert made.with_clone(4) is made
 
 
 def test_the_pretrained_policy_serves_where_there_is_one_unless_demonstrations_are_named(demos: str) -> None:
@@ -57,17 +66,6 @@ def test_the_pretrained_policy_serves_where_there_is_one_unless_demonstrations_a
     assert start.policy.network.hidden == (16,)
     assert said[0] == f"policy: {PRETRAINED}"
     assert find(demonstrations=demos).policy.network.hidden != (16,)
-
-
-def test_an_untrained_policy_stands_for_a_clone_until_it_is_made(demos: str) -> None:
-    start = find(demonstrations=demos)
-    made = start.with_clone(3)
-    assert start.to_clone is not None
-    assert made.to_clone is None
-    assert (made.policy.environment, made.policy.observation) == (start.policy.environment, start.policy.observation)
-    assert (start.policy.network.scaler.fitted, made.policy.network.scaler.fitted) == (False, True)
-    assert made.policy.training["cloned_from"]["episodes"] == 3
-    assert made.with_clone(4) is made
 
 
 def test_demonstrations_are_not_read_where_no_phase_uses_them(demos: str, tmp_path: Path) -> None:

@@ -37,11 +37,14 @@ Makes = Callable[[int], Any]
 
 
 class Has:
-    """Something whose state is that of a part."""
+    """Something whose state is that of a part. works: of the part and the number of a round, the result of `work`."""
 
-    def __init__(self, part: Any) -> None:
-        self.part = part
+    def __init__(self, part: Any, works: Callable[[Any, int], Any] = lambda part, number: None) -> None:
+        self.part, self.works = part, works
         self.get_state, self.set_state = part.get_state, part.set_state
+
+    def work(self, number: int) -> Any:
+        return self.works(self.part, number)
 
 
 class Averaged(Has):
@@ -60,15 +63,10 @@ class Averaged(Has):
         return self.part.get_state()
 
 
-class Played(Has):
+def played(seed: int, kind: type[SyncVectorEnv], policy: Callable[[], Any], image: bool) -> Has:
     """A collector, and the policy that it plays."""
-
-    def __init__(self, seed: int, kind: type[SyncVectorEnv], policy: Callable[[], Any], image: bool) -> None:
-        super().__init__(make_collector(kind, image, seed))
-        self.policy = policy()
-
-    def work(self, number: int) -> Any:
-        return self.part.collect(self.policy)
+    acting = policy()
+    return Has(make_collector(kind, image, seed), lambda collector, number: collector.collect(acting))
 
 
 class Restarted(Has):
@@ -88,32 +86,6 @@ class Restarted(Has):
         return [*last[:4], last[4]["restarted"]]
 
 
-class Scheduled(Schedule):
-    def __init__(self, seed: int) -> None:
-        super().__init__([Phase("one", decisions=1200), Phase("two", decisions=9000)], [None] * 2, [0.9] * 2, 1.0)
-
-    def work(self, number: int) -> Any:
-        return self.advance(500), self.index, self.progress, self.remaining
-
-
-class Stepped(NStep):
-    """Transitions of four steps from play of five, which ends now and then."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(4)
-
-    def work(self, number: int) -> Any:
-        return self.push(make_collector(seed=number).collect(Memoryless())[0], 0.9)
-
-
-class Counted(FractionalCounter):
-    def __init__(self, seed: int) -> None:
-        super().__init__()
-
-    def work(self, number: int) -> Any:
-        return self.take(0.3 * number + 0.2)
-
-
 class Bounded(ReturnRange):
     """Returns of three games, of which one ends in most rounds and one never."""
 
@@ -125,15 +97,6 @@ class Bounded(ReturnRange):
         live.terminated[number % 2, 1] = True
         self.add_live(live, 0.9)
         return self.bounds
-
-
-class Served(Has):
-    def __init__(self, seed: int) -> None:
-        recorded = RecordedSequences([make_episode(23)], 4, gamma=0.9)
-        super().__init__(Demonstrations(recorded, streams=3, stride=4))
-
-    def work(self, number: int) -> Any:
-        return self.part.next(7)
 
 
 class Stored:
@@ -192,16 +155,24 @@ FALLS = RestartSettings(0.5, (-10.0, 10.0), source="falls")
 KINDS: dict[str, Makes] = {
     "mean of weights": partial(Averaged, kind=WeightAverage),
     "recent mean of weights": lambda seed: Averaged(seed, lambda network: RecentAverage(network, 50), 30),
-    "schedule": Scheduled,
-    "n steps": Stepped,
-    "counter": Counted,
+    "schedule": lambda seed: Has(
+        Schedule([Phase("one", decisions=1200), Phase("two", decisions=9000)], [None] * 2, [0.9] * 2, 1.0),
+        lambda schedule, number: (schedule.advance(500), schedule.index, schedule.progress, schedule.remaining),
+    ),
+    "n steps": lambda seed: Has(
+        NStep(4), lambda steps, number: steps.push(make_collector(seed=number).collect(Memoryless())[0], 0.9)
+    ),
+    "counter": lambda seed: Has(FractionalCounter(), lambda counter, number: counter.take(0.3 * number + 0.2)),
     "returns": Bounded,
-    "demonstrations": Served,
+    "demonstrations": lambda seed: Has(
+        Demonstrations(RecordedSequences([make_episode(23)], 4, gamma=0.9), streams=3, stride=4),
+        lambda demonstrations, number: demonstrations.next(7),
+    ),
     "observations before rewards": Stored,
-    "saved games": partial(Played, kind=Saving, policy=Memoryless, image=False),
-    "saved games of pictures and a memory": partial(Played, kind=Saving, policy=Remembering, image=True),
-    "games that are played again": partial(Played, kind=SyncVectorEnv, policy=Memoryless, image=False),
-    "games that are played again by a memory": partial(Played, kind=SyncVectorEnv, policy=Remembering, image=True),
+    "saved games": partial(played, kind=Saving, policy=Memoryless, image=False),
+    "saved games of pictures and a memory": partial(played, kind=Saving, policy=Remembering, image=True),
+    "games that are played again": partial(played, kind=SyncVectorEnv, policy=Memoryless, image=False),
+    "games that are played again by a memory": partial(played, kind=SyncVectorEnv, policy=Remembering, image=True),
     "restarts in a stretch": partial(Restarted, settings=RestartSettings(0.5, (-1.0, 0.4))),
     "restarts before falls": partial(Restarted, settings=FALLS),
     "restarts along demonstrations": partial(Restarted, settings=FALLS.with_(source="demonstrations")),

@@ -31,7 +31,9 @@ def same(one: Path, other: Path) -> bool:
     return mine.keys() == theirs.keys() and all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
-def test_a_run_leaves_policies_history_evaluation_and_a_report(grown: Command, tmp_path: Path) -> None:
+def test_a_run_leaves_policies_history_evaluation_and_a_report_and_goes_on_without_its_film(
+    grown: Command, tmp_path: Path
+) -> None:
     said = grown("rounds=2", "rivals=[champion]", "race.frames_per_step=1", "out=run")
     run = tmp_path / "run"
     for folder in ("agents", "first"):
@@ -56,6 +58,14 @@ def test_a_run_leaves_policies_history_evaluation_and_a_report(grown: Command, t
         assert "against champion: 0.0% of 3 races won" in text
     races_run = 3 * (3 + 2)  # of three pairs of finalists, and of the best against two
     assert f"{races_run}/{races_run}" in said
+    (run / "best_race.mp4").write_bytes(b"film")  # of earlier agents
+    save_policy(tmp_path / "other.safetensors", load_policy("champion"))
+    named = ("rivals=[champion]", "race.frames_per_step=1", "out=run", "resume=true")
+    said = grown("rounds=2", *named, "evaluation.against=[other.safetensors]")
+    assert "against other.safetensors: 0.0% of 3 races won" in said
+    grown("rounds=3", *named)
+    assert not (run / "best_race.mp4").exists()
+    assert "<video" not in (run / "report.html").read_text()
 
 
 def test_the_best_agent_is_the_finalist_that_wins_most_races(
@@ -117,32 +127,26 @@ def test_a_resumed_run_keeps_the_rivals_that_it_began_with(grown: Command, tmp_p
     assert found[0] == found[1]
 
 
-def test_any_environment_is_played_alone(grown: Command, tmp_path: Path) -> None:
-    said = grown("environment=CartPole-v1", "work.steps=40", "rounds=3", "out=cart")
-    rows = [json.loads(line) for line in (tmp_path / "cart/history.jsonl").read_text().splitlines()]
-    agents = sorted(rows[0]["agents"], key=lambda agent: -agent["rating"])
-    assert agents[0]["figures"]["return"] > agents[-1]["figures"]["return"]  # whose matches are comparisons of returns
-    assert any(row["copies"] for row in rows)
-    assert "mean return" in said
-    assert load_policy(tmp_path / "cart/best.safetensors").environment.id == "CartPole-v1"
-    assert "Rewards of their own" not in (tmp_path / "cart/report.html").read_text()
-
-
-def test_an_environment_that_fails_in_the_first_round_leaves_no_folder(
+def test_any_environment_is_played_alone_and_one_that_fails_in_the_first_round_leaves_no_folder(
     population: Command, grown: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: CartPoleEnv, action: object) -> None:
         raise RuntimeError("no such level")
 
-    run = ("environment=CartPole-v1", "rounds=1", "evaluation.games=0", "out=cart")
+    run, folder = ("environment=CartPole-v1", "work.steps=40", "rounds=3", "out=cart"), tmp_path / "cart"
     with monkeypatch.context() as failing:
         failing.setattr(CartPoleEnv, "step", fail)
         code, said, wrong = population(*run)
-    assert code == 2
+    assert (code, folder.exists()) == (2, False)
     assert "its step failed" in wrong
     assert "resume=true" not in said
-    assert not (tmp_path / "cart").exists()
-    grown(*run)
+    assert "mean return" in grown(*run)
+    rows = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+    agents = sorted(rows[0]["agents"], key=lambda agent: -agent["rating"])
+    assert agents[0]["figures"]["return"] > agents[-1]["figures"]["return"]  # whose matches are comparisons of returns
+    assert any(row["copies"] for row in rows)
+    assert load_policy(folder / "best.safetensors").environment.id == "CartPole-v1"
+    assert "Rewards of their own" not in (folder / "report.html").read_text()
 
 
 def test_an_interrupted_run_says_how_to_continue(population: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,14 +247,3 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
         *settings, "rounds=3", "evaluation.games=2", "resume=true"
     )
     assert (tmp_path / "run" / "history.jsonl").read_bytes() == before  # told before another round
-
-
-def test_a_finished_run_goes_on_without_its_film_or_is_evaluated_against_others(grown: Command, tmp_path: Path) -> None:
-    grown("rounds=1", "out=run")
-    (tmp_path / "run" / "best_race.mp4").write_bytes(b"film")  # of earlier agents
-    save_policy(tmp_path / "other.safetensors", load_policy("champion"))
-    said = grown("rounds=1", "out=run", "resume=true", "evaluation.against=[other.safetensors]")
-    assert "against other.safetensors: 0.0% of 3 races won" in said
-    grown("rounds=2", "out=run", "resume=true")
-    assert not (tmp_path / "run" / "best_race.mp4").exists()
-    assert "<video" not in (tmp_path / "run" / "report.html").read_text()

@@ -81,27 +81,20 @@ def equal(one: Any, other: Any) -> bool:
 
 
 @kinds
-def test_a_round_depends_on_its_order_alone_and_leaves_it_unchanged(agents: PopulationAgents) -> None:
+def test_a_round_depends_on_its_order_alone_leaves_it_unchanged_and_the_next_one_goes_on(
+    agents: PopulationAgents,
+) -> None:
     trainer = AgentTrainer(RACE, agents, WORK)
     task = task_for(trainer, agents)
     kept = copy.deepcopy((task.learner, task.rivals[1].network))
-    done = trainer.train(task)
-    trainer.train(task_for(trainer, agents, seed=7))
+    first = trainer.train(task)
+    following = replace(task, learner=first.learner, play=first.play, seed=6)
+    second, anew = trainer.train(following), trainer.train(replace(following, play=None))
     for place in (trainer, AgentTrainer(RACE, agents, WORK)):  # which has learned before, and which has not
         again = place.train(task)
-        assert equal(done.learner, again.learner)
-        assert equal(done.play, again.play)
+        assert equal((first.learner, first.play), (again.learner, again.play))
     assert equal(kept, (task.learner, task.rivals[1].network))
-    assert not equal(done.learner["network"], task.learner["network"])
-
-
-@kinds
-def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None:
-    trainer = AgentTrainer(RACE, agents, WORK)
-    task = task_for(trainer, agents)
-    first = trainer.train(task)
-    following = TrainingTask(task.genes, task.rewards, first.learner, first.play, 6, task.rivals, (1,))
-    second, anew = trainer.train(following), trainer.train(replace(following, play=None))
+    assert not equal(first.learner["network"], task.learner["network"])
     assert first.play["lengths"].max() > 0
     assert second.play["lengths"].max() > anew.play["lengths"].max()  # races under way went on
     steps = [max(int(one["step"]) for one in done.learner["optimiser"]["state"].values()) for done in (first, second)]
@@ -189,9 +182,7 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
         AgentTrainer(published, PpoAgents(), WORK).begin(genes, 3, champion)
 
 
-def test_ppo_learns_with_the_genes_of_its_agent(
-    updates: Updates,
-) -> None:
+def test_ppo_learns_with_the_genes_of_its_agent(updates: Updates) -> None:
     agents = PpoAgents(hidden=(16,), passes=5, minibatch=17, gamma=0.9, gamma_rate=5.0, precision="bfloat16")
     trainer = AgentTrainer(RACE, agents, WORK)
     task = replace(task_for(trainer, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})

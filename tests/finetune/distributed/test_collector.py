@@ -25,7 +25,8 @@ STEPS = 12
 
 
 class InThisProcess:
-    """Runs actors here. `dies` says of a call whether its actor dies of it: its number, and the method."""
+    """Runs calls here as they are made. `dies` says of a call whether its actor dies of it: its number, and the
+    method."""
 
     def __init__(self, dies: Callable[[int, str], bool] = lambda n, m: False) -> None:
         self.dies = dies
@@ -42,29 +43,19 @@ class InThisProcess:
 
     def ask(self, actor: int, method: str, *arguments: Any) -> Any:
         self.calls.append((actor, method))
-        return (actor, method, arguments, len(self.calls))
+        member = self.actors[actor]
+        return actor, method, None if member is None else getattr(member, method)(*arguments)
 
     def first_done(self, handles: Sequence[Any]) -> Any:
         return next((handle for handle in handles if handle[0] not in self.slow), handles[0])
 
     def result(self, handle: Any) -> Any:
-        number, method, arguments, _ = handle
+        number, method, result = handle
         if self.dies(number, method):
             self.actors[number] = None
-        actor = self.actors[number]
-        if actor is None:
+        if self.actors[number] is None:
             raise ActorDied(f"actor {number} is gone")
-        return getattr(actor, method)(*arguments)
-
-
-class AtOnce(InThisProcess):
-    """Runs a call when it is asked for, as another process may have done by the time that the result is fetched."""
-
-    def ask(self, actor: int, method: str, *arguments: Any) -> Any:
-        return (actor, self.result(super().ask(actor, method, *arguments)))
-
-    def result(self, handle: Any) -> Any:
-        return super().result(handle) if len(handle) == 4 else handle[1]
+        return result
 
 
 def environments(specs: Sequence[EnvironmentSpec], n: int) -> PhaseEnvironments:
@@ -80,14 +71,9 @@ def policy(specs: Sequence[EnvironmentSpec]) -> PolicySnapshot:
 def make(
     specs: Sequence[EnvironmentSpec], n: int, actors: int, *, asynchronous: bool = False, **more: Any
 ) -> tuple[ActorsCollector, InThisProcess]:
-    return collector(engine := InThisProcess(**more), specs, n, actors, asynchronous), engine
-
-
-def collector(
-    engine: Any, specs: Sequence[EnvironmentSpec], n: int, actors: int, asynchronous: bool
-) -> ActorsCollector:
+    engine: Any = InThisProcess(**more)
     parts = environments(specs, n), 0, STEPS, np.random.default_rng(0)
-    return ActorsCollector(engine, actors, *parts, asynchronous=asynchronous)
+    return ActorsCollector(engine, actors, *parts, asynchronous=asynchronous), engine
 
 
 @pytest.mark.parametrize("specs", [QWOP, CARTPOLE], ids=["QWOP", "CartPole"])
@@ -118,7 +104,7 @@ def test_actors_in_step_share_the_games_in_their_order() -> None:
 
 
 def test_play_under_way_ends_with_its_phase() -> None:
-    ours = collector(AtOnce(), NEGATIVE, 2, 2, True)
+    ours, _ = make(NEGATIVE, 2, 2, asynchronous=True)
     assert (ours.collect(policy(NEGATIVE))[0].rewards == 1.0).all()
     ours.enter_phase(1)
     for _ in range(3):
@@ -142,16 +128,15 @@ def test_an_actor_that_died_is_replaced_and_the_others_go_on() -> None:
         assert len(mine) == 6
         assert np.array_equal(mine.actions[[0, 1, 4, 5]], theirs.actions[[0, 1, 4, 5]])
         assert not np.array_equal(mine.observations[2:4], theirs.observations[2:4])
-    assert ours.replacements == 1
     assert len(engine.actors) == 4
 
 
 def test_a_replaced_actor_plays_the_phase_that_the_run_is_in() -> None:
     calls = iter(range(100))
-    ours, _ = make(QWOP, 1, 2, dies=lambda number, method: (number, method) == (0, "collect") and next(calls) == 0)
+    ours, engine = make(QWOP, 1, 2, dies=lambda number, method: (number, method) == (0, "collect") and next(calls) == 0)
     ours.enter_phase(1)
     ends = [end for _ in range(4) for end in ours.collect(policy(QWOP))[1]]
-    assert ours.replacements == 1
+    assert len(engine.actors) == 3
     assert {end.decisions for end in ends} == {20}, "two seconds, ten decisions a second"
 
 
@@ -187,7 +172,6 @@ def test_an_actor_that_died_before_a_checkpoint_is_replaced_once() -> None:
         barrier(ours)
         for _ in range(4):
             check_sequences(ours.collect(policy(QWOP))[0])
-        assert ours.replacements == 1
         assert len(engine.actors) == 3
     ours, engine = make(CARTPOLE, 2, 2, asynchronous=True, dies=lambda number, method: number == 0)
     assert len(ours.collect(policy(CARTPOLE))[0]) == 2  # what it had under way is played anew

@@ -12,14 +12,11 @@ ALONE = Phase("alone", hours=1.0)
 MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0))
 
 
-def schedule(*phases: Phase, rate: float = 9.0, scale: float = 1.0) -> Schedule:
-    count = len(phases)
-    return Schedule(phases, [rate] * count, [0.99] * count, scale)
-
-
 def test_an_hour_is_an_hour_of_game_time() -> None:
-    assert schedule(Phase("x", hours=65.0)).lengths == (2_106_000,)
-    assert schedule(ALONE, MIXED, rate=10.0, scale=0.1).lengths == (3600, 1800)
+    for scale, lengths in ((1.0, (32_400, 18_000)), (0.1, (3240, 1800))):
+        assert Schedule((ALONE, MIXED), [None, 10.0], [0.99, 0.99], scale).lengths == lengths
+    with pytest.raises(BadInput, match=r"schedule\.scale"):
+        Schedule((ALONE,), [9.0], [0.99], 1e-9)
 
 
 def test_phases_follow_each_other_each_at_its_own_rate_and_discount_and_then_it_is_finished() -> None:
@@ -126,8 +123,3 @@ NUMBER = r"expected a number or \[start, end\], at least 0"
 def test_a_phase_that_cannot_be_read_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         read(ScheduleSettings, {"phases": {"x": settings}}, "schedule")
-
-
-def test_nothing_left_of_a_schedule_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"schedule\.scale"):
-        schedule(ALONE, scale=1e-9)

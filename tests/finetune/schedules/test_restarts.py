@@ -57,25 +57,19 @@ def test_some_games_begin_in_the_stretch_and_say_so() -> None:
     assert from_start > 3
 
 
-def test_a_reset_forgets_the_states_of_earlier_games() -> None:
-    env = vector()
-    env.reset(seed=1)
-    for chosen in actions(60):
-        env.step(chosen)
-    assert env.get_state()["saved"]
-    env.reset(seed=1)
-    assert env.get_state()["saved"] == []
-
-
-def test_a_full_memory_of_states_replaces_one_by_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_memory_of_states_replaces_one_by_a_new_one_and_a_reset_forgets_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(restarts, "CAPACITY", 3)
     env = vector(FALLS)
     env.reset(seed=5)
     counts = []
     for chosen in actions(100, seed=5):
         env.step(chosen)
-        counts.append(len(env._games))
+        counts.append(len(env.get_state()["saved"]))
     assert max(counts) == counts[-1] == 3
+    env.reset(seed=5)
+    assert env.get_state()["saved"] == []
 
 
 def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
