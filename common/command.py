@@ -14,31 +14,29 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
+from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel
 
 from .ends import EXIT_SIGNAL, one_line_end
 from .errors import BadInput, naming, quoted
 from .imports import import_from_line
-from .reading import MEGABYTE, parse_yaml, read_text
+from .reading import parse_yaml, read_yaml
 from .run_folder import to_yaml
 from .schema import Entries, Files, Setting, nearest, no_such_setting, options_of, places, schema
 from .settings import Settings, read
 
 S = TypeVar("S", bound=Settings)
+T = TypeVar("T")
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
 """Modules of the extra `train`, as imported."""
-
-MOST_DOTS = 50
-"""Dots in the name of a setting: settings lie in one another, and Python's calls go no deeper than about 1,000."""
 
 OWN_FILE = (".yaml", ".yml")
 """Endings of a path that is given for an option."""
@@ -72,12 +70,10 @@ class Command(Generic[S]):
 
     @cached_property
     def settings(self) -> type[S]:
-        place = self.settings_place
-        settings: type[S] = resolve_name(place) if isinstance(place, str) else place
-        return settings
+        return _resolved(self.settings_place)
 
     def run(self, settings: S) -> None:
-        run = resolve_name(self.run_place) if isinstance(self.run_place, str) else self.run_place
+        run = _resolved(self.run_place)
         if not gc.isenabled():  # as `run_script` left it; what was imported stays
             gc.freeze()
             gc.enable()
@@ -94,7 +90,7 @@ class Command(Generic[S]):
         with one_line_end(self.program):
             words = [one for one in sys.argv[1:] if one not in (*HELP, VERSION, PRINT)]
             if VERSION in sys.argv[1:]:
-                print(version_line())
+                print("qwop", version("qwop"))
             elif {*HELP} & {*sys.argv[1:]}:
                 from .help import print_help  # only this needs it
 
@@ -137,11 +133,16 @@ class Command(Generic[S]):
         return {name: one for name, one in every if (one.options and name not in leaders) or one.of(Files) is not None}
 
 
+def _resolved(place: T | str) -> T:
+    return cast(T, resolve_name(place)) if isinstance(place, str) else place
+
+
 def _setting_of(word: str) -> tuple[str, str, bool]:
     """Name and value of `name=value`, and whether a + in front, as Hydra has it, says that it is new."""
     place, equals, value = word.partition("=")
     name = place.removeprefix("+").removeprefix("+")
-    if not equals or not name or name[0] in "+-~" or ".." in f".{name}." or name.count(".") > MOST_DOTS:
+    too_deep = name.count(".") > 50  # Python's calls go no deeper than about 1,000
+    if not equals or not name or name[0] in "+-~" or ".." in f".{name}." or too_deep:
         raise BadInput(f"{quoted(word) or 'an empty argument'}: expected setting=value; --help shows the settings")
     return name, value, name != place
 
@@ -149,11 +150,7 @@ def _setting_of(word: str) -> tuple[str, str, bool]:
 def read_own_file(setting: str, path: str, expected: str) -> dict[str, Any]:
     """The YAML mapping in a file of the user's own that a setting names; BadInput for anything else."""
     with naming(f"{setting}={path}"):
-        text = read_text(Path(os.path.expanduser(path)), MEGABYTE, expected)
-        try:
-            return parse_yaml(text)
-        except ValueError as error:
-            raise BadInput(f"not YAML settings ({error})") from None
+        return read_yaml(Path(os.path.expanduser(path)), expected)
 
 
 def option_settings(group: Setting, option: str, place: str) -> dict[str, Any]:
@@ -214,11 +211,6 @@ def run_script(program: str, main: Callable[[], None], needs: Sequence[str], ext
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def version_line() -> str:
-    """The version that `--version` prints."""
-    return f"qwop {version('qwop')}"
-
-
 def put(cls: type[BaseModel], node: dict[str, Any], name: str, text: str, *, new: bool) -> Any:
     """Put the value that a person typed into plain data, and return it. new: an entry may have any name.
 
@@ -230,10 +222,8 @@ def put(cls: type[BaseModel], node: dict[str, Any], name: str, text: str, *, new
     one = settings.get(place)
     if place != name and not new and one is not None and one.of(Entries) is not None:
         raise no_such_setting(name, [*settings])
-    value = inside = value_of(text, one)
-    for part in reversed(name.split(".")):
-        inside = {part: inside}
-    merge(node, inside)
+    value = value_of(text, one)
+    merge(node, reduce(lambda inside, part: {part: inside}, reversed(name.split(".")), value))
     return value
 
 

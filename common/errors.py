@@ -22,16 +22,16 @@ class EnvironmentFailed(BadInput):
 
 @contextmanager
 def naming(name: object) -> Iterator[None]:
-    """Context manager: prefix errors with a name, such as a policy's file, unless they begin a part with it.
+    """Context manager: prefix errors with a name, such as a policy's file, unless it is empty or they begin a part with
+    it.
 
     The errors of an environment stay as they are, for they name it.
     """
     try:
         yield
-    except EnvironmentFailed:
-        raise
     except BadInput as error:
-        if re.search(rf"(^|\s){re.escape(str(name))}[:/\\]", str(error)) is None:
+        has_name = re.search(rf"(^|\s){re.escape(str(name))}[:/\\]", str(error))
+        if name and not has_name and not isinstance(error, EnvironmentFailed):
             error.args = (f"{name}: {error}",)
         raise
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 from pydantic._internal._docs_extraction import extract_docstrings_from_cls
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
@@ -18,21 +18,23 @@ from .settings import Settings
 if TYPE_CHECKING:
     from .command import Command
 
-WIDEST = 120
-"""Columns; lines longer than this are tiring to read."""
-
-LONGEST_VALUE = 400
-"""Characters; the rest is cut off."""
+WIDEST, LONGEST_VALUE = 120, 400
+"""Columns, longer lines being tiring to read; and characters of a value, of which the rest is cut off."""
 
 PLAIN = ("true or false", "a number", "a text", "a list of numbers", "a list of texts", "settings")
 """Permitted values that the value itself shows."""
+
+
+Line = tuple[int, Text]
+"""The columns by which a text is indented, and the text."""
 
 
 def print_help(command: "Command[Any]", words: Sequence[str], console: Console | None = None) -> None:
     """Print the command's help for the options that a command line chooses, with its settings, right or wrong."""
     console = console or Console()
     console.width = min(console.width, WIDEST)
-    console.print(Group(*_page(command, words)), highlight=False)
+    for columns, text in _page(command, words):
+        console.print(Padding(text, (0, 0, 0, columns)), highlight=False)
 
 
 @cache
@@ -44,33 +46,33 @@ def sentences(cls: type[BaseModel]) -> Mapping[str, str]:
     return {name: " ".join(text.split()) for name, text in texts.items()}
 
 
-def _page(command: "Command[Any]", words: Sequence[str]) -> Iterator[RenderableType]:
+def _page(command: "Command[Any]", words: Sequence[str]) -> Iterator[Line]:
     node = command.compose(words)
-    yield Text(command.about)
+    yield 0, Text(command.about)
     yield _heading("Examples")
     for line, what in command.examples:
-        yield _indented(2, Text(line, style="green"))
+        yield 2, Text(line, style="green")
         if what:
-            yield _indented(6, Text(what, style="dim"))
+            yield 6, Text(what, style="dim")
     if command.groups:
         yield _heading("Groups", "chosen by group=option")
     for name, one in command.groups.items():
         option = one.option(node.get(name, {}))
         options = [Text(each, style="bold" if each == option else "") for each in options_of(one)]
         state = f"chosen: {option}" if option else "chosen" if name in node else "required"
-        yield _indented(2, Text.assemble((f"{name}=", "bold cyan"), "  ", Text(", ").join(options)))
-        yield _indented(6, Text(f"{sentences(command.settings)[name]} ({state})"))  # type: ignore[arg-type]
+        yield 2, Text.assemble((f"{name}=", "bold cyan"), "  ", Text(", ").join(options))
+        yield 6, Text(f"{sentences(command.settings)[name]} ({state})")  # type: ignore[arg-type]
     yield from _section(command.settings, node, "", _heading("Settings"))
     yield _heading("For every command")
-    yield _setting(SETTING, "[]", HELP)
+    yield from _setting(SETTING, "[]", HELP)
     end = "Any setting can be changed: name=value, as in seed=3 or hidden=[256,128]."
-    yield Text(f"\n{end} {command.program} --config prints the settings of a command line.")
+    yield 0, Text(f"\n{end} {command.program} --config prints the settings of a command line.")
 
 
-def _section(cls: type[BaseModel], node: object, place: str, heading: Text) -> Iterator[RenderableType]:
+def _section(cls: type[BaseModel], node: object, place: str, heading: Line) -> Iterator[Line]:
     """The settings of a class with the values of a configuration, then those of the settings within it."""
     yield heading
-    node, inner = node if isinstance(node, Mapping) else {}, list[Iterator[RenderableType]]()
+    node, inner = node if isinstance(node, Mapping) else {}, list[Iterator[Line]]()
     for name, one in schema(cls).items():
         here, sentence, value = dotted(place, name), sentences(cls)[name], node.get(name)
         if (inside := one.within({} if value is None else value)) is not None:
@@ -80,32 +82,28 @@ def _section(cls: type[BaseModel], node: object, place: str, heading: Text) -> I
             inner.append(_section(inside, value, here, _heading(title, about)))
         elif (entries := one.of(Entries)) is not None:
             items = value if isinstance(value, Mapping) else {}
-            yield _setting(here, ", ".join(map(str, items)) or "required", sentence)
+            yield from _setting(here, ", ".join(map(str, items)) or "required", sentence)
             for key, each in items.items():
-                yield _setting(dotted(here, str(key)), "", quoted(each, LONGEST_VALUE))
-            each_place = f"{here}.<name>"
-            inner.append(_section(entries.cls, {}, each_place, _heading(each_place, _first_sentence(entries.cls))))
+                yield from _setting(dotted(here, str(key)), "", quoted(each, LONGEST_VALUE))
+            here = f"{here}.<name>"
+            inner.append(_section(entries.cls, {}, here, _heading(here, _first_sentence(entries.cls))))
         elif not (one.options or name in ("name", "kind")):
             default = "required" if one.info.is_required() else one.default
             text, words = quoted(node.get(name, default), LONGEST_VALUE), one.in_words.removesuffix(", or null")
-            yield _setting(here, text, sentence, "" if words in PLAIN else words)
+            yield from _setting(here, text, sentence, "" if words in PLAIN else words)
     for several in inner:
         yield from several
 
 
-def _setting(place: str, value: str, sentence: str, words: str = "") -> RenderableType:
+def _setting(place: str, value: str, sentence: str, words: str = "") -> Iterator[Line]:
     """Place, value and permitted values (`words`) of a setting, and its sentence below."""
     colour = "yellow" if value == "required" else "green"
-    line = Text.assemble((place, "bold cyan"), "  ", (value, colour), (f"  [{words}]" if words else "", "dim"))
-    return Group(_indented(2, line), _indented(6, Text(sentence)))
+    yield 2, Text.assemble((place, "bold cyan"), "  ", (value, colour), (f"  [{words}]" if words else "", "dim"))
+    yield 6, Text(sentence)
 
 
-def _indented(columns: int, text: Text) -> RenderableType:
-    return Padding(text, (0, 0, 0, columns))
-
-
-def _heading(title: str, about: str = "") -> Text:
-    return Text.assemble("\n", (title, "bold underline"), f"  {about}" if about else "")
+def _heading(title: str, about: str = "") -> Line:
+    return 0, Text.assemble("\n", (title, "bold underline"), f"  {about}" if about else "")
 
 
 def _first_sentence(cls: type[BaseModel]) -> str:

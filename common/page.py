@@ -14,13 +14,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 STYLE = """
-:root { color-scheme: light dark; --paper: #fff; --text: #242c3c; --quiet: #5a6478; --soft: #f4f6f9; --line: #e3e8f0;
-  --mark: #e8f1fb; --shade: #f6dfc8; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #14181f; --text: #e2e6ee; --quiet: #9ca6b8; --soft: #212732; --line: #343c4a; --mark: #1e3450;
-    --shade: #4a3520; }
-  figure polyline, figcaption span { filter: brightness(1.5); }
-}
+:root { color-scheme: light dark; --paper: light-dark(#fff, #14181f); --text: light-dark(#242c3c, #e2e6ee);
+  --quiet: light-dark(#5a6478, #9ca6b8); --soft: light-dark(#f4f6f9, #212732); --line: light-dark(#e3e8f0, #343c4a);
+  --mark: light-dark(#e8f1fb, #1e3450); --shade: light-dark(#f6dfc8, #4a3520); }
+@media (prefers-color-scheme: dark) { figure polyline, figcaption span { filter: brightness(1.5); } }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--text); background: var(--paper); max-width: 1100px;
   margin: 1.4em auto; padding: 0 1em; overflow-wrap: break-word; }
 h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
@@ -59,11 +56,6 @@ svg .dot { stroke-width: 5; stroke-linecap: round; }
 svg polygon { fill-opacity: 0.16; stroke: none; }
 svg .band { font-size: 12.5px; } svg .shaded { fill: var(--shade); }
 svg .plain { fill: var(--soft); stroke: var(--paper); }
-@media (max-width: 560px) {
-  td, th { padding-right: 8px; font-size: 14px; } table.facts td:first-child { white-space: normal; }
-  table.figures th, table.figures td:first-child { white-space: normal; }
-  table.figures td:first-child { min-width: 7em; }
-}
 """
 """Style of pages and charts (a grid of them has the class `charts`), light or dark as the system is."""
 

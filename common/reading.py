@@ -132,6 +132,15 @@ def parse_yaml(text: str) -> dict[str, Any]:
     return document or {}
 
 
+def read_yaml(path: Path, hint: str) -> dict[str, Any]:
+    """Read a YAML mapping as `read_text` and `parse_yaml` do; BadInput, ending with the `hint`."""
+    text = read_text(path, MEGABYTE, hint)
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise BadInput(f"{path}: not YAML settings ({error}); {hint}") from None
+
+
 def whole_number(value: object, name: str, most: int) -> int:
     """A count that a file gives, from 1 to `most`; ValueError for anything else."""
     if type(value) is not int or not 1 <= value <= most:

@@ -12,7 +12,7 @@ from typing import Any
 from .errors import BadInput, quoted
 from .files import own_name, write_atomic
 from .imports import SETTING, imported
-from .reading import MEGABYTE, parse_yaml, read_text
+from .reading import MEGABYTE, read_text, read_yaml
 from .settings import Settings, to_plain
 
 CONFIGURATION, REPORT, DATASET = "config.yaml", "report.html", "dataset.json"
@@ -49,11 +49,7 @@ def require_no_other_run(out: Path, settings: type[Settings], writes: Sequence[s
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Read the settings that a run was started with, as plain data; BadInput for any other file."""
-    text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
-    try:
-        return parse_yaml(text)
-    except ValueError as error:
-        raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
+    return read_yaml(path, "expected the settings of a run; start anew with another out")
 
 
 def to_yaml(settings: Settings) -> str:

@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
 from .errors import BadInput, one_of, quoted
-
-FAR = 0.7
-"""Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
 
 T = TypeVar("T")
 
@@ -129,17 +126,14 @@ def _setting(name: str, info: FieldInfo) -> Setting:
     return Setting(name, kind, (*info.metadata, *metadata), optional, info, tag, options)
 
 
-def _parts(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
+def _parts(hint: Any) -> tuple[Any, Sequence[Any], bool]:
     """The type without None and metadata, all metadata, and whether None is permitted."""
-    if get_origin(hint) is Annotated:
-        kind, metadata, optional = _parts(get_args(hint)[0])
-        more = [one.metadata if isinstance(one, FieldInfo) else [one] for one in hint.__metadata__]
-        return kind, (*metadata, *(one for several in more for one in several)), optional
-    others = [one for one in get_args(hint) if one is not type(None)]
-    if len(others) < len(get_args(hint)):
-        kind, metadata, _ = _parts(Union[tuple(others)])  # noqa: UP007
-        return kind, metadata, True
-    return hint, (), False
+    info = FieldInfo.from_annotation(hint)
+    others = tuple(one for one in get_args(info.annotation) if one is not type(None))
+    if len(others) == len(get_args(info.annotation)):
+        return info.annotation, info.metadata, False
+    kind, metadata, _ = _parts(Union[others])  # noqa: UP007
+    return kind, (*info.metadata, *metadata), True
 
 
 def convert(kind: Any, value: Any) -> Any:
@@ -181,8 +175,8 @@ def places(cls: type[BaseModel], node: Any, place: str = "") -> Iterator[tuple[s
                 yield from places(entries.cls, settings, dotted(here, str(entry)))
 
 
-def nearest(name: str, names: Iterable[str], far: float = FAR) -> str | None:
-    """The most similar of the names; None where all are less alike than `far`."""
+def nearest(name: str, names: Iterable[str], far: float = 0.7) -> str | None:
+    """The most similar of the names; None where all are less alike than `far` (`difflib`'s ratio)."""
     return next(iter(difflib.get_close_matches(name, list(names), 1, far)), None)
 
 
@@ -197,11 +191,9 @@ def no_such_setting(place: str, names: Sequence[str]) -> BadInput:
     group, _, wrong = place.rpartition(".")
     beside = [one.rpartition(".")[2] for one in names if one.rpartition(".")[0] == group and one != place]
     elsewhere = [one for one in names if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
-    if near := nearest(wrong, beside):
-        near = dotted(group, near)
-    else:
-        same = [one for one in elsewhere if one.rpartition(".")[2] == wrong]
-        near = nearest(place, same, far=0) or nearest(place, elsewhere)
+    same = [one for one in elsewhere if one.rpartition(".")[2] == wrong]
+    here = nearest(wrong, beside)
+    near = dotted(group, here) if here else nearest(place, same, far=0) or nearest(place, elsewhere)
     of = f"of {group} " if group and beside else ""
     what = f"did you mean {near}?" if near else f"the settings {of}are {', '.join(beside or names)}"
     return BadInput(f"{quoted(place)}: no such setting; {what}")

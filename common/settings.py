@@ -11,7 +11,6 @@ data, such as a composed configuration; `to_plain` is the reverse.
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -56,7 +55,7 @@ class Settings(BaseModel):
             try:
                 super().__init__(**values)
             except ValidationError as error:
-                with naming(self.called) if self.called else nullcontext():
+                with naming(self.called):
                     raise refusal(error, type(self), values) from None
 
         __init__.__pydantic_base_init__ = True  # settings within settings are checked without it

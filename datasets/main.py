@@ -5,9 +5,9 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 from itertools import takewhile
 
-from ..common.command import version_line
 from ..common.errors import BadInput, printable
 from ..common.run_folder import override
 from ..common.schema import nearest
@@ -36,7 +36,7 @@ def main() -> None:
         print(_usage())
         return
     if verb == "--version":
-        print(version_line())
+        print("qwop", version("qwop"))
         return
     if verb not in VERBS:
         fault = f"no verb {printable(verb)}" if verb else "no verb"

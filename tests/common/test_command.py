@@ -229,7 +229,7 @@ def test_a_file_of_ones_own_is_an_option_and_is_named_where_it_is_wrong(
     with pytest.raises(BadInput, match=r"^wrong\.yaml: schedule\.phases\.a\.huors: no such setting; did you mean sch"):
         finetune.read(["schedule=wrong.yaml"])
     Path("broken.yaml").write_text("phases: [")
-    with pytest.raises(BadInput, match=r"^schedule=broken\.yaml: not YAML settings"):
+    with pytest.raises(BadInput, match=r"^schedule=broken\.yaml: broken\.yaml: not YAML settings .*; expected a file"):
         finetune.read(["schedule=broken.yaml"])
     with pytest.raises(BadInput, match=r"^schedule=none\.yaml: none\.yaml: no such file; expected a file of your own"):
         finetune.read(["schedule=none.yaml"])
