@@ -45,6 +45,11 @@ class CompareSettings(Settings):
             raise no_such_setting(typo, names)
         node["row"] = rows
 
+    def check(self) -> None:
+        for name, row in self.row.items():  # here, too: a misspelt setting needs no PyTorch
+            if not isinstance(row, str | Sequence | Mapping):
+                raise BadInput(f"{name}: {quoted(row)}, expected folders of finished runs, or command lines")
+
     def with_file(self) -> "CompareSettings":
         """These settings and, where they leave them open, those of the file of rows."""
         if self.rows is None:
