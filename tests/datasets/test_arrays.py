@@ -28,16 +28,8 @@ def test_the_data_of_gymnasiums_loop_are_an_episode(tmp_path: Path) -> None:
         rewards.append(reward)
         ends.append(terminated)
     for _ in range(2):
-        path = qwop.write_episode(
-            tmp_path,
-            observations,
-            actions,
-            rewards,
-            environment="CartPole-v1",
-            terminated=ends,
-            player="chance",
-            seed=3,
-        )
+        facts: dict[str, Any] = {"environment": "CartPole-v1", "terminated": ends, "player": "chance", "seed": 3}
+        path = qwop.write_episode(tmp_path, observations, actions, rewards, **facts)
     assert path.name.startswith("episode-000001-")
     # An environment may give its truths as arrays of one.
     qwop.write_episode(tmp_path / "own", observations, actions, environment="CartPole-v1", terminated=np.array([True]))
@@ -61,14 +53,19 @@ def test_tensors_are_their_numbers(tmp_path: Path, kind: torch.dtype) -> None:
     assert (episode.actions.tolist(), episode.rewards.tolist()) == ([1, 0], [1, 1])
 
 
-def test_what_is_left_out_takes_a_default(tmp_path: Path) -> None:
-    qwop.write_episode(tmp_path, np.zeros((2, 4)), [1, 0], environment="CartPole-v1")
-    qwop.write_episode(tmp_path, np.ones((3, 4)), [[1.0], [0.0]], truncated=True)  # the dataset names its environment
-    first, second = open_dataset(tmp_path)
-    assert first.observations.shape == (3, 4)
-    assert first.rewards.tolist() == [0, 0]
+def test_what_is_left_out_takes_a_default_and_other_fields_are_of_any_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    qwop.write_episode("~/mine", np.zeros((2, 4)), [1, 0], environment="CartPole-v1")
+    mu = np.array([[0.25, 0.75], [0.5, 0.5]])
+    more: dict[str, Any] = {"behaviour_probabilities": mu, "times": [0, 0.1, 0.2], "seed": np.int64(7)}
+    qwop.write_episode("~/mine", np.ones((3, 4)), [[1.0], [0.0]], truncated=True, **more)  # the dataset's environment
+    first, second = open_dataset(tmp_path / "mine")
+    assert (first.observations.shape, first.rewards.tolist()) == ((3, 4), [0, 0])
     assert (first.terminated, first.truncated) == (False, True)
-    assert second.actions.tolist() == [1, 0]
+    assert (second.actions.tolist(), second.behaviour_probabilities.tolist()) == ([1, 0], mu.tolist())
+    assert (second.times.tolist(), second.seed) == ([0, 0.1, 0.2], 7)
 
 
 def test_an_environment_that_a_notebook_registers_again_is_the_newer_one(tmp_path: Path) -> None:
@@ -76,23 +73,6 @@ def test_an_environment_that_a_notebook_registers_again_is_the_newer_one(tmp_pat
         with registered(Odd, actions=spaces.Discrete(3, start=first)) as id:
             qwop.write_episode(tmp_path / str(first), np.zeros((3, 3)), [0, 1], environment=id)
     assert [open_dataset(tmp_path / name)[0].actions.tolist() for name in ("0", "-1")] == [[0, 1], [1, 2]]
-
-
-def test_other_fields_are_lists_or_arrays_of_any_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    qwop.write_episode(
-        "~/mine",
-        np.zeros((3, 4)),
-        [0, 1],
-        environment="CartPole-v1",
-        behaviour_probabilities=np.array([[0.25, 0.75], [0.5, 0.5]]),
-        times=[0, 0.1, 0.2],
-        seed=np.int64(7),
-    )
-    (episode,) = open_dataset("~/mine")
-    assert episode.behaviour_probabilities.tolist() == [[0.25, 0.75], [0.5, 0.5]]
-    assert (episode.times.tolist(), episode.seed) == ([0, 0.1, 0.2], 7)
-    assert open_dataset(tmp_path / "mine").folder == tmp_path / "mine"
 
 
 def test_discrete_observations_are_whole_numbers(tmp_path: Path) -> None:

@@ -88,14 +88,14 @@ def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(
 
 def test_the_hurdles_way_is_paid_for_as_in_the_environment() -> None:
     keys = read_keys(keys_path("champion"))
-    made = {
-        price: game_of(keys, qwop_info(frames_per_step=1, reward="race", push_penalty=price)) for price in (0.0, 2.0)
-    }
+    free, paid = (
+        game_of(keys, qwop_info(frames_per_step=1, reward="race", push_penalty=price)) for price in (0.0, 2.0)
+    )
     env = QWOPEnv(frames_per_step=1, reward="race", push_penalty=2.0)
     env.reset()
-    rewards = [env.step(int(action))[1] for action in made[2.0].actions]
-    np.testing.assert_allclose(made[2.0].rewards, rewards, atol=1e-6)
-    assert made[0.0].rewards.sum() - made[2.0].rewards.sum() > 1.0
+    rewards = [env.step(int(action))[1] for action in paid.actions]
+    np.testing.assert_allclose(paid.rewards, rewards, atol=1e-6)
+    assert free.rewards.sum() - paid.rewards.sum() > 1.0
 
 
 def test_every_combination_of_keys_has_the_effect_of_its_action() -> None:
@@ -108,14 +108,9 @@ def test_every_combination_of_keys_has_the_effect_of_its_action() -> None:
         np.testing.assert_array_equal(one.states, two.states)
 
 
-def test_a_decision_is_its_most_frequent_action_the_latest_winning_ties() -> None:
-    def name(*keys: int) -> str:
-        return ACTIONS[decision_action(np.array(keys, np.uint8))]
-
-    assert name(0, 5, 5) == "qo"
-    assert name(5, 5, 10) == "qo"
-    assert name(5, 10) == "wp"
-    assert name(1, 2, 4) == "o"
+@pytest.mark.parametrize(("keys", "action"), [([0, 5, 5], "qo"), ([5, 5, 10], "qo"), ([5, 10], "wp"), ([1, 2, 4], "o")])
+def test_a_decision_is_its_most_frequent_action_the_latest_winning_ties(keys: list[int], action: str) -> None:
+    assert ACTIONS[decision_action(np.array(keys, np.uint8))] == action
 
 
 def test_a_game_that_falls_has_ended_and_one_that_is_left_has_a_short_last_decision() -> None:
@@ -166,26 +161,22 @@ def test_a_game_relabels_to_any_rate_observation_and_reward(
     assert again.mu == "smoothed(0.1)"
 
 
-@pytest.mark.parametrize("observation", ["features", "full", "contact"])
-def test_embedded_games_relabelled_as_they_were_are_the_same(observation: str) -> None:
+def test_embedded_games_relabelled_as_they_were_are_the_same() -> None:
     game = open_dataset(embedded_dataset())[0]
-    info = qwop_info(frames_per_step=1, reward="race", observation=observation)
-    again = relabelled(game, info, 0.05)
-    np.testing.assert_array_equal(again.actions, game.actions)
-    np.testing.assert_array_equal(again.rewards, game.rewards)
-    shared = min(again.observations.shape[1], game.observations.shape[1])
-    np.testing.assert_array_equal(again.observations[:, :shared], game.observations[:, :shared])
-    assert (again.outcome, again.terminated, again.metres) == (game.outcome, game.terminated, game.metres)
-    for name in ("player", "source", "origin", "seed", "max_idle_frames", "created", "software_version"):
-        assert getattr(again, name) == getattr(game, name) is not None
+    for observation in ("features", "full", "contact"):
+        again = relabelled(game, qwop_info(frames_per_step=1, reward="race", observation=observation), 0.05)
+        np.testing.assert_array_equal(again.actions, game.actions)
+        np.testing.assert_array_equal(again.rewards, game.rewards)
+        shared = again.observations.shape[1]
+        np.testing.assert_array_equal(again.observations, game.observations[:, :shared])
+        kept = "outcome terminated metres player source origin seed max_idle_frames created software_version"
+        for name in kept.split():
+            assert getattr(again, name) == getattr(game, name) is not None
 
 
-def test_missing_keys_are_refused() -> None:
+def test_missing_keys_and_an_impossible_epsilon_are_refused() -> None:
     with pytest.raises(BadInput, match="has no keys"):
         replay_episode(replace(episode(), keys=None))
-
-
-@pytest.mark.parametrize("epsilon", [0, -0.1, 1.5, float("nan")])
-def test_an_impossible_epsilon_is_refused(epsilon: float) -> None:
-    with pytest.raises(BadInput, match="epsilon="):
-        game_of(KEYS, INFO, epsilon=epsilon)
+    for epsilon in (0, -0.1, 1.5, float("nan")):
+        with pytest.raises(BadInput, match="epsilon="):
+            game_of(KEYS, INFO, epsilon=epsilon)

@@ -51,26 +51,15 @@ def test_merging_puts_the_episodes_one_after_the_other_each_once(
     assert [one.player for one in episodes] == ["me"] * 5 + ["you"] * 2
 
 
-def test_datasets_of_other_settings_are_not_merged(mine: Path, tmp_path: Path) -> None:
-    relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'other'}", "reward=speed"]))
-    with pytest.raises(BadInput, match="reward is shaped, not speed"):
-        run(f"dataset={mine}", f"others=[{tmp_path / 'other'}]", f"out={tmp_path / 'out'}")
-
-
-def test_every_episode_is_in_one_part(mine: Path, tmp_path: Path) -> None:
+def test_every_episode_is_in_one_part_which_the_seed_decides(mine: Path, tmp_path: Path) -> None:
     out = tmp_path / "parts"
     run(f"dataset={mine}", f"out={out}", "parts={train: 0.6, test: 0.4}")
     train, test = verified(out / "train"), verified(out / "test")
     assert (len(train), len(test)) == (3, 2)
     assert sorted(arrays(train + test)) == sorted(arrays(list(open_dataset(mine))))
-
-
-def test_the_seed_deals_the_episodes_and_shares_are_rounded() -> None:
     shares = {"few": 0.29, "many": 0.71}  # 28.999999999999996 of 100
-    dealt = copy.deal(100, shares, 3)
-    assert dealt == copy.deal(100, shares, 3)
-    assert dealt != copy.deal(100, shares, 4)
-    assert len(dealt["few"]) == 29
+    assert len(copy.deal(100, shares, 3)["few"]) == 29
+    assert copy.deal(100, shares, 3) == copy.deal(100, shares, 3) != copy.deal(100, shares, 4)
 
 
 @pytest.mark.parametrize(
@@ -104,13 +93,20 @@ def test_what_a_setting_names_is_left_out(
         ("parts={a: 2.0}", "parts.a=2.0: expected a share"),
         ("out=../mine", "stays as it is"),
         ("out=../mine/inside", "stays as it is"),
+        ("others=[../other]", "reward is shaped, not speed"),
         ("out=.", r"out=\.: is the working folder"),
         ("out=../full", "is not empty"),
     ],
 )
 def test_what_cannot_be_copied_or_to_there_is_refused_and_nothing_is_written(
-    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, said: str
+    mine: Path,
+    tmp_path: Path,
+    make_games: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+    said: str,
 ) -> None:
+    make_games(tmp_path / "other", (60,), reward="speed")
     for name in ("here", "full"):
         (tmp_path / name).mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
@@ -118,7 +114,7 @@ def test_what_cannot_be_copied_or_to_there_is_refused_and_nothing_is_written(
     out = [] if setting.startswith("out=") else ["out=out"]
     with pytest.raises(BadInput, match=said):
         run(f"dataset={mine}", setting, *out)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "here", "mine"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "here", "mine", "other"]
     assert not [*(tmp_path / "here").iterdir()]
 
 
@@ -169,9 +165,6 @@ def test_games_of_shared_control_are_relabelled_with_who_acted(
     DatasetWriter(tmp_path / "coached", info).write(coached)
     relabel.run(relabel.command.read([f"dataset={tmp_path / 'coached'}", f"out={tmp_path / 'out'}", setting]))
     (found,) = open_dataset(tmp_path / "out")
-    assert found.actors is not None
-    assert found.times is not None
-    assert game.times is not None
     assert found.times[1:][found.actors == 0].max() == game.times[10]
     assert found.branch == Branch(7, step)
     if step == 10:  # what the policy would have done at other moments is not known
@@ -180,7 +173,7 @@ def test_games_of_shared_control_are_relabelled_with_who_acted(
         assert found.policy_probabilities is None
 
 
-@pytest.mark.parametrize("name", ["shaping", "fall_penalty", "push_penalty"])
-def test_a_weight_that_no_dataset_may_have_is_refused_as_a_setting(name: str) -> None:
-    with pytest.raises(BadInput, match=rf"^{name}=1e\+38: expected a number from 0 to 1,000,000"):
-        relabel.command.read(["dataset=mine", "out=out", f"{name}=1e38"])
+def test_a_weight_that_no_dataset_may_have_is_refused_as_a_setting() -> None:
+    for name in ("shaping", "fall_penalty", "push_penalty"):
+        with pytest.raises(BadInput, match=rf"^{name}=1e\+38: expected a number from 0 to 1,000,000"):
+            relabel.command.read(["dataset=mine", "out=out", f"{name}=1e38"])

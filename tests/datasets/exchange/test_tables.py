@@ -163,6 +163,7 @@ def numbered(name: str) -> dict[str, str]:
     return {column: name.format(place + 8, place // 2, place % 2 + 9) for place, column in enumerate(NUMBERS)}
 
 
+ENDLESS = GAMES.drop(columns=["episode", "step", "terminated"]).rename(columns=numbered("obs_{}"))
 DONE = GAMES.assign(done=GAMES["episode"].diff(-1) != 0).drop(columns=["episode", "step"])
 EUROPE = {"sep": ";", "decimal": ","}
 GERMAN = {True: "WAHR", False: "FALSCH"}
@@ -371,34 +372,38 @@ def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, kind: Any) -> Non
     require_games(brought(kind(tmp_path / "again", open_dataset(tmp_path / "out").steps())))
 
 
-def test_what_is_left_out_and_filled_in_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    brought(lerobot(tmp_path, GAMES))
-    said = capsys.readouterr().out
-    assert "left out: observation.images.top, a picture" in said
-    assert "the last observation of an episode where the file lacks it" in " ".join(said.split())
-
-
-def test_rows_without_any_end_become_one_episode_and_that_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("write", "sentences"),
+    [
+        (
+            lambda at: lerobot(at, GAMES),
+            [
+                "left out: observation.images.top, a picture",
+                "the last observation of an episode where the file lacks it",
+                "next.done does not say why an episode ended: it counts as terminated, and as truncated if it has 500",
+            ],
+        ),
+        (
+            lambda at: csv(at, ENDLESS.assign(weather=1.0)),
+            ["one episode of all rows", "left out: weather"],
+        ),
+    ],
+    ids=["LeRobot", "no ends"],
+)
+def test_what_is_left_out_and_filled_in_is_in_the_notes(
+    tmp_path: Path, write: Callable[[Path], Path], sentences: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = GAMES.drop(columns=["episode", "step", "terminated"]).rename(columns=numbered("obs_{}"))
-    (episode,) = brought(csv(tmp_path, table.assign(weather=1.0)))
-    assert episode.rewards.tolist() == GAMES["reward"].tolist()
-    said = " ".join(capsys.readouterr().out.split())
-    assert "one episode of all rows" in said
-    assert "left out: weather" in said
+    found = brought(write(tmp_path))
+    assert [reward for one in found for reward in one.rewards.tolist()] == GAMES["reward"].tolist()
+    notes = " ".join(capsys.readouterr().out.split())
+    assert [one for one in sentences if one not in notes] == []
 
 
-@pytest.mark.parametrize("name", ["done", "next.done", "dones"])
-def test_done_at_the_environments_limit_is_truncated_and_that_is_said(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_done_at_the_environments_limit_is_truncated(tmp_path: Path) -> None:
     lengths = (3, 500)  # CartPole-v1 is cut off at 500 decisions
-    table = pd.concat([rows(game, range(n), **{name: ended(n)}) for game, n in enumerate(lengths)])
+    table = pd.concat([rows(game, range(n), done=ended(n)) for game, n in enumerate(lengths)])
     found = brought(csv(tmp_path, table))
     assert [(one.terminated, one.truncated) for one in found] == [(True, False), (False, True)]
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"{name} does not say why an episode ended: it counts as terminated, and as truncated if it has 500" in said
 
 
 def test_an_episode_ends_before_the_start_of_the_next_one(tmp_path: Path) -> None:

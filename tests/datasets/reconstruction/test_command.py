@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, embedded_dataset, open_dataset
-from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.from_keys import qwop_info, replay_episode
 from qwop.datasets.origin import Origin
 from qwop.datasets.reconstruction.command import command, run
@@ -33,22 +32,9 @@ def imported(
     writer = DatasetWriter(folder, qwop_info(frames_per_step=3, reward="shaped", observation_lag=1))
     write_samples(folder, DIGEST, samples)
     for number, (game, frames) in enumerate(zip(samples, shown, strict=True)):
-        steps = len(game) - 1
-        actions = np.full(steps, 10, dtype=np.int16)
-        writer.write(
-            make_episode(
-                steps,
-                observations=relative_x(game).astype(np.float32),
-                actions=actions,
-                behaviour_probabilities=smoothed(actions, 11, 0.05),
-                source="games.npz",
-                origin=Origin(sha256=DIGEST, game=number),
-                rewards=np.zeros(steps, dtype=np.float32),
-                times=(frames + 1) / 30,
-                keys=None,
-                metres=None,
-            )
-        )
+        origin, observations = Origin(sha256=DIGEST, game=number), relative_x(game).astype(np.float32)
+        facts = {"source": "games.npz", "origin": origin, "keys": None, "metres": None}
+        writer.write(make_episode(len(game) - 1, observations=observations, times=(frames + 1) / 30, **facts))
     return folder
 
 
@@ -67,12 +53,8 @@ def test_every_game_is_found_and_replays(frames: Path, clumsy_games: list[Played
         again = replay_episode(episode)
         common = min(len(game.states), len(again.states)) - 9  # the last frames are not sampled
         np.testing.assert_array_equal(again.states[:common], game.states[:common])
-        assert episode.terminated
-        assert episode.outcome == "fell"
-        assert episode.source == "games.npz"
-        assert episode.origin.reconstructed
-        assert episode.player == "somebody"
-        assert episode.keys is not None
+        assert (episode.terminated, episode.outcome, episode.origin.reconstructed) == (True, "fell", True)
+        assert (episode.source, episode.player) == ("games.npz", "somebody")
         assert {len(keys) for keys in episode.keys[:-1]} == {2}
 
 
@@ -88,8 +70,6 @@ def test_an_interrupted_reconstruction_goes_on_with_the_games_that_are_not_there
     for one, other in zip(open_dataset(out), open_dataset(frames), strict=True):
         np.testing.assert_array_equal(one.observations, other.observations)
         assert one.label == other.label
-        assert one.start is not None
-        assert other.start is not None
         assert one.start.to_json() == other.start.to_json()
 
 
