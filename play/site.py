@@ -66,12 +66,12 @@ def write_site(folder: Path, site: Mapping[str, bytes]) -> int:
     BadInput for a folder that holds a dataset or a run, or a file that would be overwritten, unless a page was written
     there.
     """
-    if (folder / DATASET).exists():
-        raise BadInput(f"out={folder}: holds a dataset; give out= another folder")
-    if (folder / CONFIGURATION).exists():
-        raise BadInput(f"out={folder}: holds the run of another command; give out= another folder")
-    if not (folder / KEYS).exists() and (other := [name for name in site if _differs(folder / name, site[name])]):
-        raise BadInput(f"out={folder}: holds {other[0]}, which would be overwritten; give out= another folder")
+    others = {DATASET: "a dataset", CONFIGURATION: "the run of another command"}
+    held = [what for name, what in others.items() if (folder / name).exists()]
+    if not (folder / KEYS).exists():
+        held += [f"{name}, which would be overwritten" for name in site if _differs(folder / name, site[name])]
+    if held:
+        raise BadInput(f"out={folder}: holds {held[0]}; give out= another folder")
     for name, content in site.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

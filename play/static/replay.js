@@ -2,8 +2,7 @@
 
 import { $, figures } from "./elements.js";
 import { ROW } from "./engine.js";
-import { Live } from "./ghosts.js";
-import { titleOf } from "./opponents.js";
+import { Live, titleOf } from "./ghosts.js";
 import { Player } from "./player.js";
 import { flat } from "./rows.js";
 import { splitsOf } from "./splits.js";

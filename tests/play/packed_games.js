@@ -23,8 +23,6 @@ export const days = (module, times, time, day) => {
   }
 };
 
-export const packed = (module, game) => pack(module, game);
-
 export const zipped = async (module, files) => Array.from(new Uint8Array(await zip(files).arrayBuffer()));
 
 export const unpacked = (module, text) => unpack(text);

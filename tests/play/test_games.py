@@ -58,7 +58,7 @@ def test_the_pacer_is_a_little_ahead_of_your_best_and_never_faster_than_the_reco
 
 
 def test_three_hundred_games_are_kept_the_best_one_among_them(in_node: InNode) -> None:
-    packed = in_node("packed_games.js", "packed", {**GAME, "name": "me", "day": 1})
+    packed = in_node("packed.js", "pack", {**GAME, "name": "me", "day": 1})
     found = in_node("packed_games.js", "numbersKept", packed, [90.0] + [1.0] * 299, GAME)
     assert found["added"] == [1, *range(3, 302)]
     assert found["removed"] == [number for number in found["added"] if number != 7]

@@ -35,7 +35,7 @@ def game() -> dict[str, Any]:
 
 
 def test_a_packed_game_comes_back_whole_and_is_short(in_node: InNode, game: dict[str, Any]) -> None:
-    text = in_node("packed_games.js", "packed", game)
+    text = in_node("packed.js", "pack", game)
     assert re.fullmatch(r"[\w.-]+", text)
     proof = {"sha256": replay(game["keys"]).sha256}
     claims = {name: game[name] for name in ("keys", "name", "day", "tempo")}
@@ -44,11 +44,11 @@ def test_a_packed_game_comes_back_whole_and_is_short(in_node: InNode, game: dict
     first = next(frame for frame, keys in enumerate(game["keys"]) if keys)
     assert verified == {**game, **proof, "seconds": (len(game["keys"]) - first) / 30}
     best = {"keys": read_keys(CHAMPION).tolist(), "name": "me", "day": 1}
-    assert len(in_node("packed_games.js", "packed", best)) < 2000
+    assert len(in_node("packed.js", "pack", best)) < 2000
 
 
 def test_damaged_games_are_refused(in_node: InNode, game: dict[str, Any]) -> None:
-    good = in_node("packed_games.js", "packed", game)
+    good = in_node("packed.js", "pack", game)
     texts = ["2" + good[1:], good[:-8], good[:20], good + "AAAA", "", "!!!"]
     damaged = in_node("packed_games.js", "verified", texts)
     assert {"cut off, or not one of this page" in str(one) for one in damaged} == {True}
@@ -64,7 +64,7 @@ FORGED = {
 @pytest.mark.parametrize(("claims", "said"), FORGED.values(), ids=FORGED)
 def test_a_forged_link_is_refused(in_node: InNode, game: dict[str, Any], claims: dict[str, Any], said: str) -> None:
     keys = claims.pop("keys", game["keys"]) + claims.pop("more", [])
-    text = in_node("packed_games.js", "packed", {**game, "sha256": replay(game["keys"]).sha256, "keys": keys, **claims})
+    text = in_node("packed.js", "pack", {**game, "sha256": replay(game["keys"]).sha256, "keys": keys, **claims})
     (refused,) = in_node("packed_games.js", "verified", [text])
     assert said in str(refused)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.envs import replay
-from qwop.envs.engine import bodies, layout, native
+from qwop.envs.engine import layout, native
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
 
@@ -58,20 +58,6 @@ def alone(name: str, actions: NDArray[np.int64]) -> list[Any]:
         if terminated:
             break
     return seen
-
-
-def touched_by_the_hurdle(state: dict[str, Any]) -> bool:
-    top = 6 * layout.HURDLE_TOP
-    return bool(np.any(state["reals"][top : top + 3] != bodies.START[layout.HURDLE_TOP]))
-
-
-def test_the_moments_are_what_they_are_called() -> None:
-    assert touched_by_the_hurdle(moment("past the hurdle, which still rolls"))
-    assert touched_by_the_hurdle(moment("in the hurdle"))
-    assert not touched_by_the_hurdle(moment("before the hurdle"))
-    assert moment("asleep")["integers"][layout.AWAKE + layout.TORSO] == 0
-    assert moment("fallen")["reals"][layout.ENDED] == 1.0
-    assert moment("a frame before the fall")["reals"][layout.ENDED] == 0.0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, WIDTH, WIDTH + 3])

@@ -136,13 +136,3 @@ def test_observations_are_those_of_the_simulator(kind: str, champion: NDArray[np
     wanted = observe_as(kind, game.states, game.events, game.hidden)
     np.testing.assert_array_equal(np.array(seen["frames"], np.float32), wanted)
     np.testing.assert_array_equal(np.array(seen["start"], np.float32), observe_start(kind))
-
-
-def test_a_restored_game_goes_on_as_it_did(champion: NDArray[np.uint8]) -> None:
-    require(NODE)
-    parts = [champion[:300].tolist(), champion[300:360].tolist(), random_keys(9, 60).tolist()]
-    played = call(NODE, "trials.js", "branches", parts)
-    other = replay(np.concatenate([champion[:300], random_keys(9, 60)]))
-    assert played["first"] == played["again"] == played["elsewhere"]
-    assert played["first"]["frames"] == 360
-    assert played["other"]["x"] == other.states[-1, 0, 0]
