@@ -95,7 +95,7 @@ def actions_of(space: Space) -> list[Any]:
     if isinstance(space, MultiDiscrete):
         rows = [*product(*map(range, space.nvec.ravel().tolist()))]
         return [*(np.array(rows).reshape(-1, *space.shape) + space.start).astype(space.dtype)]
-    combinations = product(*map(actions_of, _parts(space)))
+    combinations = product(*(actions_of(part) for _, part in parts_of(space)))
     return [dict(zip(space, one, strict=True)) for one in combinations] if isinstance(space, Dict) else [*combinations]
 
 
@@ -130,21 +130,17 @@ def plain_data(value: Any) -> Any:
 def value_of_numbers(space: Space, numbers: Sequence[float]) -> Any:
     """The action or observation whose numbers are given side by side, in the order of the parts; None for another
     count of them."""
-    return _shaped(space, iter(numbers)) if len(numbers) == _numbers_in(space) else None
-
-
-def _numbers_in(space: Space) -> int:
-    """Numbers that a value of a space has."""
-    if isinstance(space, Tuple | Dict):
-        return sum(map(_numbers_in, _parts(space)))
-    return prod(space.shape or ())
+    rest = iter(numbers)
+    with suppress(ValueError):  # too few
+        value = _shaped(space, rest)
+        return None if [*rest] else value
+    return None
 
 
 def _shaped(space: Space, numbers: Iterator[float]) -> Any:
-    if isinstance(space, Dict):
-        return {name: _shaped(part, numbers) for name, part in space.spaces.items()}
-    if isinstance(space, Tuple):
-        return tuple(_shaped(part, numbers) for part in space.spaces)
+    if isinstance(space, Dict | Tuple):
+        parts = {name: _shaped(part, numbers) for name, part in parts_of(space)}
+        return parts if isinstance(space, Dict) else tuple(parts.values())
     shape = space.shape or ()
     values = np.array([*islice(numbers, prod(shape))]).reshape(shape)
     whole = not isinstance(space, Box) and (values == np.rint(values)).all()  # also where others are not
@@ -208,11 +204,10 @@ def _count(space: Space) -> int | None:
         return int(2 ** prod(space.shape))
     if isinstance(space, MultiDiscrete):
         return int(prod(space.nvec.ravel().tolist()))
-    if not isinstance(space, Tuple | Dict):
-        return None
-    counts = [_count(part) for part in _parts(space)]
+    counts = [_count(part) for _, part in parts_of(space)] if isinstance(space, Dict | Tuple) else []
     return prod(one or 0 for one in counts) if counts and None not in counts else None
 
 
-def _parts(space: Any) -> list[Space]:
-    return list(space.spaces.values()) if isinstance(space, Dict) else list(space.spaces)
+def parts_of(space: Any) -> Iterable[tuple[Any, Space]]:
+    """The parts of a `Dict` or `Tuple` with their names or places."""
+    return space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)

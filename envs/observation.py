@@ -1,7 +1,7 @@
 """Observations: their shape and type, the check of their values, and those of other packages as arrays of numbers."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from gymnasium.spaces.utils import flatten, flatten_space
 from numpy.typing import NDArray
 
 from ..common.errors import LONGEST_REASON, BadInput, quoted
-from .actions import Space, action_count
+from .actions import Space, action_count, parts_of
 
 OBSERVATION_DTYPES = ("float32", "uint8")
 
@@ -241,14 +241,14 @@ def without_texts(space: Space) -> Space:
     """A `Dict` or `Tuple` as a `Dict` without its texts, at any depth; unchanged if it has none, or nothing else."""
     if not isinstance(space, Dict | Tuple):
         return space
-    rest = {name: without_texts(part) for name, part in _parts(space) if not _is_text(part)}
-    return Dict(rest) if rest and any(rest.get(name) is not part for name, part in _parts(space)) else space
+    rest = {name: without_texts(part) for name, part in parts_of(space) if not _is_text(part)}
+    return Dict(rest) if rest and any(rest.get(name) is not part for name, part in parts_of(space)) else space
 
 
 def _numbers(space: Space, value: Any) -> Iterator[NDArray[Any]]:
     """The numbers of an observation without its texts, part by part."""
     if isinstance(space, Dict | Tuple):
-        for name, part in _parts(space):
+        for name, part in parts_of(space):
             if not _is_text(part):
                 yield from _numbers(part, value[name])
     elif isinstance(space, Box):
@@ -259,12 +259,7 @@ def _numbers(space: Space, value: Any) -> Iterator[NDArray[Any]]:
         raise ValueError(f"{quoted(value)} is not in {space}")
 
 
-def _parts(space: Any) -> Iterable[tuple[Any, Space]]:
-    """The parts of a `Dict` or `Tuple` with their names or places."""
-    return space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
-
-
 def _is_text(space: Space) -> bool:
     if isinstance(space, Dict | Tuple):
-        return all(_is_text(part) for _, part in _parts(space))
+        return all(_is_text(part) for _, part in parts_of(space))
     return space.dtype is not None and space.dtype.kind == "U"

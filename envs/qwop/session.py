@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput, quoted
+from ..actions import whole
 from ..engine import layout as at
 from ..engine import page, play_together
 from ..engine.interface import TRIGONOMETRIES
@@ -63,10 +64,9 @@ class Opening:
     waiting: int = 0
 
     def __post_init__(self) -> None:
-        for name, most in (("resets", 100), ("held", 15), ("waiting", LONGEST_WAIT)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not (name == "resets") <= value <= most:
-                raise BadInput(f"{name}={value!r}: expected a whole number from {int(name == 'resets')} to {most:,}")
+        for name, least, most in (("resets", 1, 100), ("held", 0, 15), ("waiting", 0, LONGEST_WAIT)):
+            if not least <= whole(value := getattr(self, name)) <= most:
+                raise BadInput(f"{name}={value!r}: expected a whole number from {least} to {most:,}")
 
 
 @dataclass(frozen=True)

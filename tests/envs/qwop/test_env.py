@@ -3,7 +3,6 @@
 import gc
 import multiprocessing
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -282,25 +281,6 @@ def test_a_fork_steps_a_batch_whose_threads_stayed_behind() -> None:
     mine = [batch.step(np.full(16, action))[0] for action in (3, 6, 10)]
     np.testing.assert_array_equal(mine, its)
     batch.close()
-
-
-def test_two_threads_step_two_environments_as_one_thread_does() -> None:
-    actions = np.random.default_rng(0).integers(0, 11, 300)
-
-    def play(seed: int) -> list[Any]:
-        env = QWOPEnv(max_idle_frames=9)
-        env.reset(seed=seed)
-        rows = []
-        for action in actions:
-            observation, *_, info = env.step(action)
-            rows.append(observation)
-            if info["outcome"] != "running":
-                env.reset()
-        return rows
-
-    with ThreadPoolExecutor(2) as pool:
-        for seed, rows in zip((1, 2), pool.map(play, (1, 2)), strict=True):
-            np.testing.assert_array_equal(rows, play(seed))
 
 
 def test_games_that_rest_stay_as_they_are_until_a_reset_and_the_others_play_on() -> None:
