@@ -36,7 +36,7 @@ class _Lock:
         self._descriptor: int | None = None
         if fcntl is not None:
             with suppress(OSError):
-                self._descriptor = os.open(folder, os.O_RDONLY)
+                self._descriptor = os.open(folder, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait
                 # Closed before the interpreter takes its modules apart.
                 self._leave = weakref.finalize(self, os.close, self._descriptor)
 
