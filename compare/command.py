@@ -56,13 +56,10 @@ class CompareSettings(Settings):
             return self
         document = read_own_file("rows", self.rows, "expected a file of rows")
         with naming(f"rows={self.rows}"):
-            names = [name for name in schema(type(self)) if name != "row"]
-            if unknown := sorted(document.keys() - {*names}):
-                raise no_such_setting(unknown[0], names)
             if not isinstance(own := document.pop("rows", {}), Mapping):
                 raise BadInput(f"rows are {quoted(own)}, expected names of rows")
             document = {name: value for name, value in document.items() if name not in self.model_fields_set}
-            return self.with_(**document, row={**own, **self.row})
+            return self.with_(**{**document, "row": {**own, **self.row}})
 
 
 def run(settings: CompareSettings) -> None:

@@ -33,21 +33,21 @@ def test_intervals_are_the_percentiles_of_all_resamples() -> None:
         assert [*estimate(statistic, values)[1:]] == np.quantile(exact, [0.025, 0.975]).tolist()
 
 
-def test_two_rows_are_resampled_apart_and_a_single_seed_has_no_interval() -> None:
-    # Of 1 and 4 against 2: a resample of the row is 11, 14, 41 or 44, so 0, ½, ½ or 1.
-    assert estimate(improvement, [1.0, 4.0], [2.0, 2.0]) == (0.5, 0.0, 1.0)
-    assert estimate(mean, [3.0]) == (3.0, None, None)
-    assert estimate(improvement, [3.0], [1.0, 3.0]) == (0.75, None, None)
-
-
 @pytest.mark.parametrize(
-    ("row", "other", "probability"),
-    [([1.0, 2.0, 3.0], [0.0], 1.0), ([0.0], [1.0, 2.0, 3.0], 0.0), ([1.0, 4.0], [2.0, 3.0, 1.0, 0.0], 5.5 / 8)],
+    ("row", "other", "probability", "ends"),
+    [
+        ([1.0, 4.0], [2.0, 2.0], 0.5, (0.0, 1.0)),  # a resample of the row is 11, 14, 41 or 44, so 0, ½, ½ or 1
+        ([3.0], [1.0, 3.0], 0.75, (None, None)),  # a tie counts half; a single seed has no interval
+        ([1.0, 2.0, 3.0], [0.0], 1.0, (None, None)),
+        ([0.0], [1.0, 2.0, 3.0], 0.0, (None, None)),
+        ([1.0, 4.0], [2.0, 3.0, 1.0, 0.0], 5.5 / 8, (0.125, 1.0)),
+    ],
 )
-def test_probability_of_improvement_counts_won_pairs_and_half_of_the_ties(
-    row: list[float], other: list[float], probability: float
+def test_improvement_is_the_share_of_pairs_that_a_row_wins_and_rows_are_resampled_apart(
+    row: list[float], other: list[float], probability: float, ends: tuple[Any, Any]
 ) -> None:
-    assert estimate(improvement, row, other)[0] == pytest.approx(probability)
+    assert estimate(improvement, row, other) == (pytest.approx(probability), *ends)
+    assert estimate(mean, [3.0]) == (3.0, None, None)
 
 
 def run(seed: int, environment: str = "CartPole-v1", **greedy: Any) -> dict[str, Any]:
@@ -77,29 +77,22 @@ def test_a_line_has_means_intervals_and_the_difference_from_the_last_row() -> No
 
 def test_equal_seeds_are_paired_and_others_left_out() -> None:
     """Each seed gains 1: the difference is certain, however much the seeds differ."""
-    line, _ = lines_of({"row": returns(11.0, 21.0, 41.0, 0.0), "other": returns(99.0, 20.0, 40.0, first=0)[1:]})
-    assert (line["paired"], line["difference"], line["difference_low"], line["difference_high"]) == (True, 1, 1, 1)
+    names = ("paired", "difference", "difference_low", "difference_high")
+    line, _ = lines_of({"row": returns(11.0, 21.0, 41.0, 0.0), "other": returns(99.0, 20.0, 40.0)[1:]})
+    assert [line[name] for name in names] == [True, 1, 1, 1]
     line, _ = lines_of({"row": returns(0.0, 2.0), "other": returns(10.0, 14.0, first=2)})
-    assert (line["paired"], line["difference"], line["difference_low"], line["difference_high"]) == (
-        False,
-        -11,
-        -14,
-        -8,
-    )
+    assert [line[name] for name in names] == [False, -11, -14, -8]
 
 
-def test_fewer_seconds_are_an_improvement() -> None:
+def test_fewer_seconds_are_an_improvement_and_a_seed_that_never_finishes_has_none() -> None:
     fast, slow = [runner(0, 1.0, 45.0), runner(1, 0.9, 46.0)], [runner(0, 0.5, 60.0), runner(1, 0.4, 61.0)]
     lines = [one for one in lines_of({"fast": fast, "slow": slow}) if one["row"] == "fast"]
-    assert {one["figure"]: (one["improvement"], one["difference"]) for one in lines} == {
-        "share of games finished": (1.0, pytest.approx(0.5)),
-        "metres": (1.0, pytest.approx(50.0)),
-        "seconds to the finish": (1.0, -15.0),
-    }
-
-
-def test_a_seed_that_never_finishes_has_no_time_and_the_line_counts_it() -> None:
-    lines = lines_of({"row": [runner(0, 1.0, 45.0), runner(1, 0.0, None)], "never": [runner(0, 0.0, None)]})
+    assert [(one["figure"], one["improvement"], one["difference"]) for one in lines] == [
+        ("share of games finished", 1.0, pytest.approx(0.5)),
+        ("metres", 1.0, 50.0),
+        ("seconds to the finish", 1.0, -15.0),
+    ]
+    lines = [*lines_of({"row": [runner(0, 1.0, 45.0), runner(1, 0.0, None)], "never": [runner(0, 0.0, None)]})]
     one, none = (line for line in lines if line["figure"] == "seconds to the finish")
     assert (one["seeds"], one["runs"], one["values"], one["mean_low"]) == (1, 2, {0: 45.0}, None)
     assert (none["row"], none["seeds"], none.get("mean")) == ("never", 0, None)
