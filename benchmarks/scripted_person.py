@@ -21,9 +21,9 @@ from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.engine import layout as at
 from qwop.envs.names import ACTIONS, FRAMES_A_SECOND
 from qwop.envs.qwop.observations import observe_as
+from qwop.policies.devices import use_one_thread
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
-from qwop.policies.threads import use_one_thread
 from qwop.recorder.page.environment_game import Coach, EnvironmentGame, coached_environment
 from qwop.recorder.page.messages import POLICY_ACTS
 from qwop.recorder.settings import RecorderPageSettings

@@ -26,8 +26,8 @@ from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..finetune.figures import gain, pace, success
 from ..policies.champion import policy_path
+from ..policies.devices import use_one_thread
 from ..policies.files import load_policy
-from ..policies.threads import use_one_thread
 from ..pretrain.main import MEASURES
 from ..recorder.game_writer import GameWriter, record_interrupted
 from ..recorder.main import CORRECTED_ELSEWHERE, open_source, record

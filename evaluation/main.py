@@ -17,9 +17,9 @@ from ..envs.engine.interface import TRIGONOMETRIES
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path
+from ..policies.devices import use_one_thread
 from ..policies.files import load_policy
 from ..policies.rollout import Game
-from ..policies.threads import use_one_thread
 from .commands import ORIGINAL, SIMULATOR, EvaluateSettings
 from .evaluate import LONGEST_ROLLING, Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys

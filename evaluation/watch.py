@@ -19,10 +19,10 @@ from ..datasets.reader import Dataset, open_dataset
 from ..envs.pictures.player import Clip, player, rows_of_game
 from ..envs.qwop.keys_file import read_keys
 from ..policies.champion import keys_path
+from ..policies.devices import use_one_thread
 from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
-from ..policies.threads import use_one_thread
 from .commands import FILM, PAGE, WatchSettings
 from .film import film, film_actions, film_keys, film_replay
 

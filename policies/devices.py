@@ -1,4 +1,4 @@
-"""The types and devices of networks, whatever the process has set for PyTorch as a whole."""
+"""The types, devices and threads of networks, whatever the process has set for PyTorch as a whole."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,6 +30,12 @@ def choose_device(name: str) -> torch.device:
         words = {"cuda": "CUDA device", "mps": "Apple GPU (Metal)"}[name]
         raise BadInput(f"device={name}: no {words} here; device=auto takes what is available")
     return torch.device(name)
+
+
+def use_one_thread() -> None:
+    """Compute on one thread from now on: with layers as narrow as a policy's, threads spend more time waiting than
+    working."""
+    torch.set_num_threads(1)
 
 
 def in_float64(numbers: Tensor) -> Tensor:

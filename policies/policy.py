@@ -13,8 +13,17 @@ from ..common.errors import BadInput
 from ..envs.observation import refuse_masked, without_tensors
 from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
 from .devices import undisturbed
-from .networks import Network, Values, feed_arrays
-from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
+from .networks import (
+    ArrayState,
+    Network,
+    Values,
+    concatenate_rows,
+    feed_arrays,
+    put_rows,
+    select_rows,
+    to_arrays,
+    to_tensors,
+)
 
 ROWS, PICTURES = 64, 16
 """Rows of numbers in one network call, and pictures in one. Smaller calls are padded, because the last bits of a matrix

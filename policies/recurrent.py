@@ -13,9 +13,8 @@ from .dense_layers import Tanh
 from .devices import WEIGHTS, in_float64
 from .encoders import MLP, orthogonal_linear
 from .external_memory import HEADS, WORD, ExternalMemory, Heads, Slots
-from .networks import Network, bounded
+from .networks import Network, State, bounded
 from .sizes import HIDDEN, LATENT, MEMORY, PERIOD
-from .state import State
 
 PRIOR_STD = 0.1
 """Standard deviation of untrained distributions of z."""

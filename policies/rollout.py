@@ -13,8 +13,8 @@ from ..envs.names import keys_of_decisions, outcome_name
 from ..envs.qwop.vector import QWOPVectorEnv
 from ..envs.spec import EnvironmentSpec, Observations, interface_of
 from ..envs.vector import VectorEnv, make_vector, values_of_step
+from .networks import put_rows, reset_rows, select_rows
 from .policy import Policy, choose
-from .state import put_rows, reset_rows, select_rows
 
 
 @dataclass(frozen=True)

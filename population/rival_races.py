@@ -19,8 +19,8 @@ from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos, Step
 from ..finetune.experience.collector import PolicySnapshot
+from ..policies.networks import ArrayState, put_rows, reset_rows, select_rows
 from ..policies.policy import Policy, choose
-from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
 
 _WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
 

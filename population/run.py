@@ -27,10 +27,10 @@ from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from ..finetune.distributed.actors import RayEngine
 from ..finetune.settings import RaySettings
+from ..policies.devices import use_one_thread
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.rollout import play
-from ..policies.threads import use_one_thread
 from .evolution import Member
 from .head_to_head import figures_of, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History, Row

@@ -20,10 +20,9 @@ from ..datasets.relabelled_dataset import with_task
 from ..datasets.schema import DatasetInfo
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
-from ..policies.devices import choose_device
+from ..policies.devices import choose_device, use_one_thread
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
-from ..policies.threads import use_one_thread
 from .clone import Epoch, clone, continued, hold_out_cloned
 from .d3rlpy_backend import require_d3rlpy
 from .measures import HeldOut, measure_held_out

@@ -15,8 +15,7 @@ from ..datasets.behaviour_probabilities import CLONED, floored
 from ..datasets.editing.new_dataset import finish, new_folder, write_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
-from ..policies.devices import choose_device
-from ..policies.threads import use_one_thread
+from ..policies.devices import choose_device, use_one_thread
 from .clone import clone
 from .measures import measure
 from .settings import ReestimateSettings

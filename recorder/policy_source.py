@@ -8,9 +8,9 @@ from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.actions import action_names
 from ..envs.spec import EnvironmentSpec, interface_of
+from ..policies.devices import use_one_thread
 from ..policies.files import load_policy
 from ..policies.rollout import play
-from ..policies.threads import use_one_thread
 from .settings import PolicySettings
 from .source import Source, identity_of, next_game
 

@@ -19,8 +19,8 @@ from ..envs.engine import batch, workspace
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
 from ..envs.qwop.task import FRAMES_A_SECOND, GameArrays, QWOPTask
+from ..policies.devices import use_one_thread
 from ..policies.policy import Policy
-from ..policies.threads import use_one_thread
 from .settings import SearchSettings
 
 ACTIONS = len(ACTION_KEYS)

@@ -18,12 +18,11 @@ from ..datasets.editing.new_dataset import require_outside
 from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
-from ..policies.devices import choose_device, undisturbed
+from ..policies.devices import choose_device, undisturbed, use_one_thread
 from ..policies.files import load_policy, save_policy
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from ..policies.rollout import play
-from ..policies.threads import use_one_thread
 from .main import seconds_of
 from .settings import DistilCommandSettings, DistilSettings
 

@@ -32,10 +32,10 @@ from ..envs.qwop.task import FRAMES_A_SECOND, QWOPTask
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.film import film_keys
 from ..policies.champion import policy_path
+from ..policies.devices import use_one_thread
 from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.rollout import Game
-from ..policies.threads import use_one_thread
 from .beam import Search
 from .settings import SearchCommandSettings
 

@@ -16,11 +16,10 @@ from qwop.common.command import Command
 from qwop.common.imports import VARIABLE
 from qwop.envs.original.browser import BROWSERS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.devices import use_one_thread
 from qwop.policies.files import ARCHITECTURES
-from qwop.policies.networks import Network
+from qwop.policies.networks import Network, State
 from qwop.policies.policy import Policy
-from qwop.policies.state import State
-from qwop.policies.threads import use_one_thread
 from torch import Tensor, nn
 
 if importlib.util.find_spec("absl"):  # TensorBoard brings it

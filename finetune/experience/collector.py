@@ -17,10 +17,9 @@ from ...envs.vector import VectorEnv
 from ...policies.cuda_graphs import CudaGraphs
 from ...policies.dense_layers import DenseLayers
 from ...policies.devices import undisturbed
-from ...policies.networks import Network, TrunkedPolicy, feed_arrays
+from ...policies.networks import ArrayState, Network, TrunkedPolicy, feed_arrays, reset_rows, to_arrays, to_tensors
 from ...policies.policy import choose
 from ...policies.q_networks import QNetwork, epsilon_greedy
-from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Sequences, TruncatedObservations
 
 Teacher = Callable[[VectorEnv, Observations], NDArray[np.float32]]

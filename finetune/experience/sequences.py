@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.spec import Observations
-from ...policies.state import ArrayState, concatenate_rows, select_rows
+from ...policies.networks import ArrayState, concatenate_rows, select_rows
 
 LIVE, DEMONSTRATIONS = 0, 1
 SOURCES = ("live", "demonstrations")

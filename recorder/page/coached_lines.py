@@ -18,9 +18,9 @@ from ...envs.names import ACTION_KEYS
 from ...envs.qwop.session import Replay
 from ...play.site import acting_part
 from ...policies.champion import policy_path
+from ...policies.devices import use_one_thread
 from ...policies.files import load_policy
 from ...policies.policy import Policy, choose
-from ...policies.threads import use_one_thread
 from ..settings import RecorderPageSettings
 from ..source import identity_of, next_game, recorded_games
 from .environment_game import coached_environment

@@ -35,8 +35,8 @@ from .messages import NOBODY, POLICY_ACTS, Keys, Message, Turn, encode, picture
 from .server import RecorderServer, Send
 
 if TYPE_CHECKING:
+    from ...policies.networks import ArrayState
     from ...policies.policy import Policy  # which loads PyTorch
-    from ...policies.state import ArrayState
 
 FASTEST = 30.0
 """Default limit of decisions a second, however fast the environment is shown."""
@@ -86,8 +86,8 @@ def _policy(settings: EnvironmentPageSettings) -> "Policy | None":
     """The policy that is corrected; BadInput for one of another environment than the settings'."""
     if settings.policy is None:
         return None
+    from ...policies.devices import use_one_thread
     from ...policies.files import load_policy
-    from ...policies.threads import use_one_thread
 
     use_one_thread()
     policy = load_policy(settings.policy)

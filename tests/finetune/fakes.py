@@ -15,7 +15,7 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.experience.sequences import LIVE, Sequences, Transitions, TruncatedObservations
-from qwop.policies.state import ArrayState
+from qwop.policies.networks import ArrayState
 from torch import Tensor, nn
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy
-from qwop.policies.networks import ActorCritic
+from qwop.policies.networks import ActorCritic, put_rows, reset_rows, select_rows
 from qwop.policies.policy import PICTURES, ROWS, Policy, choose
-from qwop.policies.state import put_rows, reset_rows, select_rows
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 

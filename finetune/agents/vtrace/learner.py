@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ....policies.devices import WEIGHTS
-from ....policies.networks import Network
+from ....policies.networks import Network, State, reset_rows, select_rows, to_tensors
 from ....policies.recurrent import RecurrentActorCritic, RecurrentNetwork
-from ....policies.state import State, reset_rows, select_rows, to_tensors
 from ...experience.sequences import Sequences
 from ...log import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues

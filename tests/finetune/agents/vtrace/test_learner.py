@@ -11,8 +11,8 @@ from qwop.finetune.agents.vtrace.learner import VtraceLearner, unroll
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.schedules.phase import PhaseValues
+from qwop.policies.networks import to_tensors
 from qwop.policies.recurrent import RecurrentActorCritic, TwoTimescaleActorCritic
-from qwop.policies.state import to_tensors
 from torch import Tensor
 
 from ...fakes import CPU, make_batch
