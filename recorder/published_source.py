@@ -198,8 +198,9 @@ class ConvertedGame:
     """A converted game of T decisions.
 
     rows: of the recording. observations: float64 [T + 1, 71]. actions: int16 [T]. rewards: float64 [T], shaped.
-    frames: int64 [T], game frames per decision. metres: position of the torso in the last row. outcome: 'finished',
-    'fell' or 'stopped'.
+    frames: int64 [T], game frames per decision. progress, by_velocity: float64 [T], the torso's Δx as its x or rewards
+    have it, and as its velocities have it. metres: position of the torso in the last row. outcome: 'finished', 'fell'
+    or 'stopped'.
     """
 
     rows: slice
@@ -207,6 +208,8 @@ class ConvertedGame:
     actions: NDArray[np.int16]
     rewards: NDArray[np.float64]
     frames: NDArray[np.int64]
+    progress: NDArray[np.float64]
+    by_velocity: NDArray[np.float64]
     metres: float
     outcome: str
 
@@ -225,14 +228,11 @@ def convert(recording: ExpertFile) -> tuple[list[ConvertedGame], list[str]]:
     of a single row has no decision left and is dropped.
     """
     relative = not recording.observations[:, _TORSO_X].any()
-    rows = [game for game in recording.games if game.stop - game.start > 1]
-    if not rows:
+    games = [_game(recording, rows, relative) for rows in recording.games if rows.stop - rows.start > 1]
+    if not games:
         raise BadInput(f"no game has two or more rows; {EXPECTED}")
-    progress = [_torso_steps(recording, game, relative) for game in rows]
-    every, by_velocity = (np.concatenate(parts) for parts in zip(*progress, strict=True))
-    _require_agreement(every, by_velocity, relative)
-    games = [_game(recording, game, moved, relative) for game, (moved, _) in zip(rows, progress, strict=True)]
-    length, dropped = frames_per_decision(games), len(recording.games) - len(rows)
+    _require_agreement(games, relative)
+    length, dropped = frames_per_decision(games), len(recording.games) - len(games)
     if not length:
         raise BadInput(f"nothing moves in any game; {EXPECTED}")
     outcomes = [game.outcome for game in games]
@@ -252,7 +252,44 @@ def frames_per_decision(games: list[ConvertedGame]) -> float:
     return float(frames[frames > 0].mean()) if frames.any() else 0.0
 
 
-def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+def _game(recording: ExpertFile, rows: slice, relative: bool) -> ConvertedGame:
+    """The game in these rows.
+
+    With relative x, the torso's Δx follows from the shaped reward: max(Δx, 0) = r − penalties, and the penalties follow
+    from the observations. A value of 0 means that the torso moved back by an unknown distance, which its velocities
+    give.
+    """
+    originals, rewards = recording.observations[rows], recording.rewards[rows][:-1]
+    x = originals[:, _TORSO_X]
+    shaped = rewards_along("shaped", x, originals[:, _TORSO_Y], originals[:, _KNEES].min(axis=1))
+    if relative:
+        progress = rewards - shaped
+        moved = np.where(progress > STILL, progress, np.nan)
+        frames = _frames_between(originals, moved)
+        by_velocity = np.maximum(_by_velocity(originals, _frames_between(originals, np.full(len(moved), np.nan))), 0)
+        moved = np.where(np.isfinite(moved), moved, np.minimum(_by_velocity(originals, frames), 0))
+    else:
+        progress = moved = np.diff(x)
+        frames = _frames_between(originals, moved)
+        by_velocity = _by_velocity(originals, frames)
+    end = (START_X if relative else x[0]) + moved.sum()
+    observations = originals.copy()
+    observations[:, _X] -= x[:, None]
+    outcome = "finished" if end >= JUMP_LINE and frames.sum() * CLOCK_SECONDS < TIME_LIMIT else "stopped"
+    return ConvertedGame(
+        rows=rows,
+        observations=observations,
+        actions=recording.actions[rows][:-1],
+        rewards=rewards if relative else shaped,
+        frames=frames,
+        progress=progress,
+        by_velocity=by_velocity,
+        metres=float(end / 10),
+        outcome="fell" if originals[-1, _FALLS].max() > LOW else outcome,
+    )
+
+
+def _frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]) -> NDArray[np.int64]:
     """Estimate the number of frames between rows, int64 [n − 1], of observations [n, 71]; 0 if nothing moved.
 
     In each frame the velocities change first and then move the bodies, so over N frames of constant acceleration
@@ -260,17 +297,14 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     torso's Δx is known (`moved` float64 [n − 1], else NaN), x is absolute, which is far more accurate; else it is
     relative to the torso.
     """
-    is_absolute = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)
-    torso_dx = np.zeros(len(is_absolute)) if moved is None else np.where(is_absolute, moved, 0.0)
+    is_absolute = np.isfinite(moved)
     x = observations[:, _X] - observations[:, [_TORSO_X]]
     before, after = (
-        np.concatenate(
-            [rows[:, _VX] - np.where(is_absolute, 0.0, rows[:, _TORSO_VX])[:, None], rows[:, _VY]],
-            axis=1,
-        )
+        np.concatenate([rows[:, _VX] - np.where(is_absolute, 0.0, rows[:, _TORSO_VX])[:, None], rows[:, _VY]], axis=1)
         for rows in (observations[:-1], observations[1:])
     )
-    change = np.concatenate([np.diff(x, axis=0) + torso_dx[:, None], np.diff(observations[:, _Y], axis=0)], axis=1)
+    torso_dx = np.where(is_absolute, moved, 0.0)[:, None]
+    change = np.concatenate([np.diff(x, axis=0) + torso_dx, np.diff(observations[:, _Y], axis=0)], axis=1)
     mean = (before + after) / 2
     rest = change / FRAME_SECONDS - (after - before) / 2
     squares = (mean**2).sum(axis=1)
@@ -279,61 +313,18 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     return rounded
 
 
-def _game(recording: ExpertFile, rows: slice, moved: NDArray[np.float64], relative: bool) -> ConvertedGame:
-    originals = recording.observations[rows]
-    if relative:
-        moved = np.where(moved > STILL, moved, np.nan)
-    frames = frames_between(originals, moved)
-    travelled = np.where(np.isfinite(moved), moved, np.minimum(_by_velocity(originals, frames), 0)).sum()
-    end = (START_X if relative else originals[0, _TORSO_X]) + travelled
-    observations = originals.copy()
-    observations[:, _X] -= originals[:, [_TORSO_X]]
-    return ConvertedGame(
-        rows=rows,
-        observations=observations,
-        actions=recording.actions[rows][:-1],
-        rewards=recording.rewards[rows][:-1] if relative else _shaped(originals, originals[:, _TORSO_X]),
-        frames=frames,
-        metres=float(end / 10),
-        outcome=_outcome(end, float(originals[-1, _FALLS].max()), float(frames.sum() * CLOCK_SECONDS)),
-    )
-
-
-def _outcome(end: float, lowest: float, seconds: float) -> str:
-    """Infer the outcome from the last row, one decision before the end: torso at `end`, head or arms at `lowest`."""
-    if lowest > LOW:
-        return "fell"
-    return "finished" if end >= JUMP_LINE and seconds < TIME_LIMIT else "stopped"
-
-
-def _shaped(observations: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return rewards_along("shaped", x, observations[:, _TORSO_Y], observations[:, _KNEES].min(axis=1))
-
-
 def _by_velocity(observations: NDArray[np.float64], frames: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Δx over `frames` frames, from the torso's velocities before and after them; see `frames_between`."""
+    """Δx over `frames` frames, from the torso's velocities before and after them; see `_frames_between`."""
     before, after = observations[:-1, _TORSO_VX], observations[1:, _TORSO_VX]
     return FRAME_SECONDS * (frames * (before + after) / 2 + (after - before) / 2)
 
 
-def _torso_steps(recording: ExpertFile, game: slice, relative: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The torso's Δx in each decision of a game, as its x or rewards have it, and as its velocities have it.
-
-    With relative x the first follows from the shaped reward: max(Δx, 0) = r − penalties, and the penalties follow from
-    the observations. A value of 0 means that the torso moved back by an unknown distance.
-    """
-    observations = recording.observations[game]
-    if not relative:
-        moved = np.diff(observations[:, _TORSO_X])
-        return moved, _by_velocity(observations, frames_between(observations, moved))
-    moved = recording.rewards[game][:-1] - _shaped(observations, np.zeros(len(observations)))
-    return moved, np.maximum(_by_velocity(observations, frames_between(observations)), 0)
-
-
-def _require_agreement(moved: NDArray[np.float64], by_velocity: NDArray[np.float64], relative: bool) -> None:
+def _require_agreement(games: list[ConvertedGame], relative: bool) -> None:
     """BadInput if r − penalties is negative or Δx disagrees with the velocities: the file is no published recording."""
-    error = np.abs(moved - by_velocity).mean()
-    if error > AGREEMENT * max(np.abs(by_velocity).mean(), SLOW) or (relative and moved.min() < -STILL):
+    progress = np.concatenate([game.progress for game in games])
+    by_velocity = np.concatenate([game.by_velocity for game in games])
+    error = np.abs(progress - by_velocity).mean()
+    if error > AGREEMENT * max(np.abs(by_velocity).mean(), SLOW) or (relative and progress.min() < -STILL):
         whence = "its rewards, read as the shaped reward," if relative else "its positions"
         raise BadInput(
             f"x is {'relative' if relative else 'absolute'}, but Δx by {whence} differs from Δx by its velocities by "

@@ -19,7 +19,7 @@ import { View } from "./view.js";
 
 const COUNTED = "qwop.countdown";
 
-const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const calm = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
 const [scene, module] = await Promise.all([Scene.load($("view")), loadEngine()]).catch((error) => {
   const without = globalThis.WebAssembly ? error.message : "this browser has WebAssembly switched off, as in lockdown mode";
   $("title").textContent = "The page cannot be loaded";

@@ -13,7 +13,7 @@ from ...common.errors import BadInput
 from ...datasets.folder import EPISODE_NAME, EPISODES, set_aside
 from ...datasets.parquet import episode_table, fields_in, read_episode
 from ...datasets.reader import open_dataset
-from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.schema import DatasetInfo
 from ...datasets.summary import STATS_COLUMNS, stats_of
 from ...envs.pictures.video import seconds_from_first_key
 
@@ -45,14 +45,10 @@ class Library:
             entries += [entry for path in reversed(dataset.files) if (entry := self._entries.get(path)) is not None]
         return entries
 
-    def game(self, collection: str, name: str) -> Episode:
-        """Read a game, which has keys; KeyError if there is no such game."""
+    def keys(self, collection: str, name: str) -> list[int]:
+        """The keys of each frame of a game; KeyError if there is no such game."""
         folder = self._collections[collection]
-        path = _path_of(folder, name)
-        episode = read_episode(path, open_dataset(folder).info)
-        if episode.keys is None:
-            raise KeyError(name)
-        return episode
+        return read_episode(_path_of(folder, name), open_dataset(folder).info).keys_of_frames.tolist()  # type: ignore[no-any-return]
 
     def discard(self, name: str) -> dict[str, str]:
         """Move an own game to the discarded ones; the answer to the page. ValueError if there is no such game.
@@ -77,13 +73,14 @@ def _path_of(folder: Path, name: str) -> Path:
 
 
 def _read_entry(collection: str, path: Path, info: DatasetInfo) -> dict[str, Any] | None:
-    """Read the entry of an episode's file from the columns that it takes; None for a game without keys."""
+    """Read the entry of an episode's file from the columns that it takes; None for a game that its keys alone, from
+    the page's own start, do not give."""
     with episode_table(path, info, STATS_COLUMNS) as table:
-        stats = stats_of(table, info)
-        if not stats["keys"]:
+        stats, fields = stats_of(table, info), fields_in(table)
+        if not stats["keys"] or fields.get("start"):
             return None
         return {
-            "collection": collection, "name": path.stem, "created": fields_in(table).get("created") or "",
+            "collection": collection, "name": path.stem, "created": fields.get("created") or "",
             "player": stats["player"], "outcome": stats["outcome"],
             "metres": math.floor(10 * float(np.nan_to_num(stats["metres"])) + 0.5) / 10,  # as the game rounds it
             "seconds": float(seconds_from_first_key(pc.list_flatten(table.column("keys")).to_numpy())[-1]),

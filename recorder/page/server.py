@@ -14,9 +14,7 @@ from websockets.sync.server import ServerConnection
 from ...common.errors import BadInput
 from ...common.page import forwarding, open_page
 from ...common.progress import plain_console
-from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo
-from ...envs.pictures.player import rows_of_replay
 from ...play.server import LocalServer
 from ...play.site import files
 from ..game_writer import GameWriter
@@ -28,6 +26,9 @@ STATIC = Path(__file__).parent / "static"
 
 USUAL_PORT = 8767
 """The browser keeps games that it could not send, by the page's address, so the port should be the same every day."""
+
+MOST_PAGES = 64
+"""Pages that may play QWOP at a time."""
 
 _TO_LEAVE = 1.0
 """Seconds that a page that has just closed may still hold its place."""
@@ -49,8 +50,8 @@ class RecorderServer(LocalServer):
     """Serves the page, and writes its games.
 
     open_session: the session of a page, which sends by the first argument and writes into the second. settings: made
-    for each page that is opened. more: files besides those of `qwop-play`. environment: the page of an environment, on
-    which one page at a time plays, because there is one environment.
+    for each page that is opened. more: files besides those of `qwop-play`. environment: serves the page of an
+    environment, of which there is one, so that one page at a time plays.
     """
 
     def __init__(
@@ -60,10 +61,10 @@ class RecorderServer(LocalServer):
         self._library, self._open_session, self._settings = library, open_session, settings
         self._files = {**files(), **{file.name: file.read_bytes() for file in STATIC.iterdir()}, **more}
         self._environment = environment
-        self._playing = threading.BoundedSemaphore()
+        self._places = threading.Semaphore(1 if environment else MOST_PAGES)
         self._games: GameWriter | None = None
         usual = 0 if environment else USUAL_PORT
-        super().__init__(self._file, port, usual, session=self._connected, private=True, setting="source.port")
+        super().__init__(self._file, port, usual, session=self._play_on, private=True, setting="source.port")
 
     def source(self, info: DatasetInfo, open_browser: bool, close: Callable[[], object] = lambda: None) -> Source:
         """The page as a source. close: called once the server has stopped."""
@@ -96,7 +97,10 @@ class RecorderServer(LocalServer):
             case ["games.json"]:
                 return encode(games=self._library.entries()).encode()
             case ["games", collection, name]:
-                return self._game(collection, name)
+                try:
+                    return encode(keys=self._library.keys(collection, name)).encode()
+                except (KeyError, BadInput, OSError):
+                    return None
         return self._files.get(path)
 
     def _page(self) -> bytes:
@@ -108,32 +112,13 @@ class RecorderServer(LocalServer):
             page = page.replace(b'src="main.js"', b'src="environment.js"')
         return page.replace(b"</head>", f"{head}\n</head>".encode(), 1)
 
-    def _game(self, collection: str, name: str) -> bytes | None:
-        """A game's keys; the rows of its frames if it did not begin on a page that had just been loaded, as its keys
-        alone are not the game then."""
-        try:
-            game = self._library.game(collection, name)
-        except (KeyError, BadInput, OSError):
-            return None
-        keys = game.keys_of_frames
-        content = {"keys": keys} if game.start is None else {"rows": rows_of_replay(replay_episode(game), keys)}
-        return encode(**{name: values.ravel().tolist() for name, values in content.items()}).encode()
-
-    def _connected(self, connection: ServerConnection) -> None:
+    def _play_on(self, connection: ServerConnection) -> None:
         """Serve one page's connection."""
-        if not self._environment:
-            self._receive(connection)
-        elif self._playing.acquire(timeout=_TO_LEAVE):
-            try:
-                self._receive(connection)
-            finally:
-                self._playing.release()
-        else:
-            connection.close(1013, "another page plays already")
-
-    def _receive(self, connection: ServerConnection) -> None:
         games = self._games
         assert games is not None
+        if not self._places.acquire(timeout=_TO_LEAVE):
+            connection.close(1013, "another page plays already")
+            return
         session = self._open_session(connection.send, games)
         try:
             try:
@@ -144,6 +129,8 @@ class RecorderServer(LocalServer):
         except BadInput:
             if not games.over:  # else the command reports it
                 raise
+        finally:
+            self._places.release()
 
     def _handle(self, connection: ServerConnection, message: str | bytes, session: Session) -> None:
         try:

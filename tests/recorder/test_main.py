@@ -30,7 +30,7 @@ def record(*overrides: str) -> None:
 @pytest.fixture
 def demo(tmp_path: Path, make_demo: Callable[..., Any]) -> Path:
     path = tmp_path / "demo.npz"
-    np.savez(path, **make_demo([((3, 4) * 10, 10.0, 6.0)] * 3))
+    np.savez(path, **make_demo(np.repeat([0, 9, 6], 40)))
     return path
 
 

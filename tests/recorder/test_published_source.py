@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
 from qwop.envs import replay
-from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
+from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.observations import observe_as
-from qwop.envs.qwop.rewards import rewards_along
 from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.published_source import (
     ConvertedGame,
-    ExpertFile,
     convert,
     frames_per_decision,
     open_import,
@@ -24,11 +22,9 @@ from qwop.recorder.published_source import (
 from qwop.recorder.settings import ImportSettings
 from qwop.recorder.source import find_files
 
-TORSO_X = FEATURES.index("torso.position_x")
-
 MakeDemo = Callable[..., dict[str, Any]]
-FAST = [((3, 4) * 10, 10.0, 6.0), ((3, 3, 4) * 100, 28.0, -4.0)]
-SLOW = [((6, 7) * 10, 10.0, 6.0)]
+RUN = open_dataset(embedded_dataset())[0].keys_of_frames
+FALLS = [np.repeat(ACTION_KEYS[np.random.default_rng(seed).integers(11, size=60)], 12) for seed in range(2)]
 
 
 def saved(path: Path, arrays: dict[str, Any]) -> Path:
@@ -40,9 +36,9 @@ def saved(path: Path, arrays: dict[str, Any]) -> Path:
 def files(tmp_path: Path, make_demo: MakeDemo) -> Path:
     folder = tmp_path / "demos"
     folder.mkdir()
-    saved(folder / "relative.npz", make_demo(FAST))
-    saved(folder / "absolute.npz", make_demo(FAST, absolute=True, seed=1))
-    saved(folder / "slow.npz", make_demo(SLOW))
+    saved(folder / "relative.npz", make_demo(FALLS[0], RUN))
+    saved(folder / "absolute.npz", make_demo(FALLS[0], RUN, absolute=True))
+    saved(folder / "slow.npz", make_demo(RUN[:300], frames=6))
     return folder
 
 
@@ -63,19 +59,20 @@ def recorded(settings: ImportSettings, folder: Path) -> list[Episode]:
 
 def test_every_game_of_every_file_is_an_episode(files: Path, tmp_path: Path) -> None:
     both = settings(files, "relative.npz", "absolute.npz", player="kurodo", epsilon=0.1)
+    lengths = [(len(replay(keys).states) - 2) // 3 for keys in (FALLS[0], RUN)]
     source = open_import(both, tmp_path / "new")
     assert source.total == 4
     assert str(source.info.environment) == "QWOP-v1(frames_per_step=3, observation_lag=1, reward=shaped)"
     for note in (
         "relative.npz: x relative to the torso and shaped reward: both kept",
         "absolute.npz: absolute x: made relative to the torso",
-        "a decision lasts 3.34 game frames on average",
-        "2 games, 320 decisions (fell 1, finished 1)",
+        "a decision lasts 3.0",
+        f"2 games, {sum(lengths)} decisions (fell 1, finished 1)",
         "smoothed(0.1)",
     ):
         assert note in "\n".join(source.notes)
     episodes = recorded(both, tmp_path / "new")
-    assert [len(episode) for episode in episodes] == [20, 300, 20, 300]
+    assert [len(episode) for episode in episodes] == [*lengths, *lengths]
     assert [episode.outcome for episode in episodes] == ["fell", "finished", "fell", "finished"]
     assert [episode.source for episode in episodes] == ["relative.npz"] * 2 + ["absolute.npz"] * 2
     assert [episode.origin.game for episode in episodes] == [0, 1, 0, 1]
@@ -90,7 +87,10 @@ def test_recordings_of_another_pace_are_not_mixed(files: Path, tmp_path: Path) -
     both = settings(files, "relative.npz", "slow.npz")
     with pytest.raises(BadInput, match=r"slow\.npz: its decisions last 6 game frames, those of relative\.npz 3"):
         open_import(both, tmp_path)
-    assert open_import(settings(files, "slow.npz"), tmp_path).info.environment.settings["frames_per_step"] == 6
+    slow = open_import(settings(files, "slow.npz"), tmp_path)
+    assert slow.info.environment.settings["frames_per_step"] == 6
+    (game,) = slow.episodes
+    assert (game.outcome, game.terminated) == ("stopped", False)
 
 
 def test_a_file_of_the_same_arrays_is_refused_whatever_its_name(files: Path, tmp_path: Path) -> None:
@@ -120,11 +120,11 @@ def poked(row: Any, value: Any) -> Callable[[Any], Any]:
     ("change", "message"),
     [
         (lambda arrays: {name: arrays[name] for name in ("obs", "actions")}, "has actions, obs, but no rewards"),
-        (changed("obs", lambda a: a[:, :70]), r"obs are float64 \[31, 70\], expected numbers \[n, 71\]"),
+        (changed("obs", lambda a: a[:, :70]), r"obs are float64 \[101, 70\], expected numbers \[n, 71\]"),
         (changed("obs", lambda a: a.astype(str)), "obs are <U"),
         (changed("obs", poked((7, 3), np.nan)), "obs hold NaN or infinity in row 7"),
         (changed("obs", lambda a: a.astype(object)), "Object arrays cannot be loaded"),
-        (changed("actions", lambda a: a[:-1]), r"actions are int64 \[30\], expected whole numbers \[31\]"),
+        (changed("actions", lambda a: a[:-1]), r"actions are int64 \[100\], expected whole numbers \[101\]"),
         (changed("actions", poked(3, 11)), "actions from 0 to 11, expected 0 … 10"),
         (changed("actions", poked(3, -1)), "actions from -1 to"),
         (changed("actions", lambda a: a + 0.5), "actions are float64 .*, expected whole numbers"),
@@ -138,7 +138,7 @@ def poked(row: Any, value: Any) -> Callable[[Any], Any]:
             "differs from Δx by its velocities",
         ),
         (
-            lambda a: {**a, "rewards": a["rewards"] - 3, "episode_returns": a["episode_returns"] - 3 * 31},
+            lambda a: {**a, "rewards": a["rewards"] - 3, "episode_returns": a["episode_returns"] - 3 * 101},
             "differs from Δx by its velocities",
         ),
         (changed("obs", lambda a: a[:, ::-1]), "differs from Δx by its velocities"),
@@ -148,7 +148,7 @@ def test_arrays_that_are_invalid_or_not_of_qwop_are_refused_by_name(
     converted: Any, make_demo: MakeDemo, change: Callable[[Any], Any], message: str
 ) -> None:
     with pytest.raises(BadInput, match=message):
-        converted(change(make_demo()))
+        converted(change(make_demo(RUN[:303])))
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\x80\x04K\x01."])
@@ -172,81 +172,41 @@ def test_patterns_name_files_once_and_in_order(tmp_path: Path) -> None:
             find_files(patterns, "x", "expected")
 
 
-@pytest.mark.parametrize(("speed", "seed"), [(3, 1), (10, 2), (25, 3)])
-def test_both_conventions_become_one(make_demo: MakeDemo, converted: Any, speed: float, seed: int) -> None:
-    """The same games, recorded with absolute x and score rewards or with relative x and shaped rewards."""
-    frames = [(3, 4, 3, 3, 4) * 3, (4,) * 20, (3,) * 5]
-    games = [(lengths, speed, 6.0) for lengths in frames]
-    arrays = make_demo(games, seed=seed)
-    relative, (note, *_) = converted(arrays)
-    absolute, (other_note, *_) = converted(make_demo(games, absolute=True, seed=seed))
-    assert note.startswith("x relative")
-    assert other_note.startswith("absolute x")
-    for one, other, lengths in zip(absolute, relative, frames, strict=True):
-        assert one.frames.tolist() == other.frames.tolist() == list(lengths)
-        assert one.times == pytest.approx(np.cumsum([0, *lengths]) / 30)
-        assert one.observations == pytest.approx(other.observations, abs=1e-5)
-        assert one.rewards == pytest.approx(other.rewards, abs=1e-5)
-        assert np.array_equal(one.actions, other.actions)
-        assert one.metres == pytest.approx(other.metres, abs=0.05)
-        assert not one.observations[:, TORSO_X].any()
-    first = relative[0]  # its last row is the final observation
-    assert np.array_equal(first.observations, arrays["obs"][:16])
-    assert np.array_equal(first.actions, arrays["actions"][:15, 0])
-    assert np.array_equal(first.rewards, arrays["rewards"][:15])
-
-
 def test_a_start_that_repeats_plays_no_frames(make_demo: MakeDemo, converted: Any) -> None:
-    arrays = make_demo([((3,) * 20, 10, 6.0)])
-    arrays["obs"][0, [name.split(".")[1].startswith("velocity") for name in FEATURES]] = 0
+    arrays = make_demo(RUN[:303], absolute=True)
     still = {name: np.concatenate([values[:1]] * 3 + [values]) for name, values in arrays.items()}
-    still["rewards"][:3] = 0
-    still |= {"episode_starts": np.arange(len(still["obs"])) == 0, "episode_returns": arrays["episode_returns"]}
+    still |= {
+        "episode_starts": np.arange(len(still["obs"])) == 0,
+        "episode_returns": still["rewards"].sum(keepdims=True),
+    }
     games, _ = converted(still)
     assert games[0].frames[:3].tolist() == [0, 0, 0]
     assert frames_per_decision(games) == pytest.approx(3, abs=0.2)
 
 
-@pytest.mark.parametrize(
-    ("speed", "head", "outcome"),
-    [(10.0, 6.0, "fell"), (90.0, -4.0, "finished"), (90.0, 6.0, "fell"), (10.0, -4.0, "stopped")],
-)
-def test_the_outcome_follows_from_the_last_row(
-    make_demo: MakeDemo, tmp_path: Path, speed: float, head: float, outcome: str
-) -> None:
-    for absolute in (False, True):
-        saved(tmp_path / "demo.npz", make_demo([((3,) * 100, speed, head)], absolute=absolute))
-        (game,) = open_import(settings(tmp_path, "demo.npz"), tmp_path).episodes
-        assert (game.outcome, game.terminated) == (outcome, outcome != "stopped")
-
-
 def test_a_game_of_one_row_is_dropped(make_demo: MakeDemo, converted: Any) -> None:
-    games, notes = converted(make_demo([((3,) * 9, 10, 6.0), ((), 10, 6.0), ((3,) * 5, 10, 6.0)]))
-    assert [len(game.actions) for game in games] == [9, 5]
+    games, notes = converted(make_demo(RUN[:30], RUN[:3], RUN[:60]))
+    assert [len(game.actions) for game in games] == [9, 19]
     assert "1 of a single row dropped" in notes[-1]
     with pytest.raises(BadInput, match="no game has two or more rows"):
-        converted(make_demo([((), 10, 6.0)]))
+        converted(make_demo(RUN[:3]))
 
 
 @pytest.mark.parametrize("absolute", [False, True])
-@pytest.mark.parametrize("seed", range(2))
-def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, seed: int) -> None:
-    """Real physics, contacts and falls, in the published form: 3 frames per decision, no row after the last action."""
-    actions = np.repeat(np.random.default_rng(seed).integers(11, size=60), 4)
-    played = replay(np.repeat(ACTION_KEYS[actions], 3))
-    states = played.states[:-1:3]
-    x, y = states[:, 0, 0], states[:, 0, 1]
-    observations = observe_as("features", states).astype(np.float64)
-    knee = observations[:, [FEATURES.index("joint.leftKnee"), FEATURES.index("joint.rightKnee")]].min(axis=1)
-    shaped = rewards_along("shaped", x, y, knee)
-    if absolute:
-        observations[:, [name.endswith("position_x") for name in FEATURES]] += x[:, None]
-    rewards = np.diff(played.events[:-1:3, EVENT_COLUMNS.index("score")]) if absolute else shaped
-    decisions = actions[: len(states)].astype(np.int16)
-    file = ExpertFile("sim.npz", "", observations, decisions, np.append(rewards, -1.0), (slice(0, len(states)),))
-    ((game,), _) = convert(file)
-    assert game.outcome == "fell"
-    assert game.rewards == pytest.approx(shaped, abs=1e-4)
+@pytest.mark.parametrize(
+    ("keys", "outcome"), [(FALLS[0], "fell"), (FALLS[1], "fell"), (RUN, "finished"), (RUN[:303], "stopped")]
+)
+def test_a_game_of_either_convention_converts_to_what_was_played(
+    make_demo: MakeDemo, converted: Any, keys: Any, outcome: str, absolute: bool
+) -> None:
+    """Real physics, contacts and falls: 3 frames per decision, no row after the last action."""
+    states, arrays, shaped = replay(keys).states[:-1:3], make_demo(keys, absolute=absolute), make_demo(keys)
+    ((game,), (note, *_)) = converted(arrays)
+    assert note.startswith("absolute x" if absolute else "x relative")
+    assert game.outcome == outcome
+    assert game.rewards == pytest.approx(shaped["rewards"][:-1], abs=1e-4)
     assert game.observations == pytest.approx(observe_as("features", states), abs=1e-4)
-    assert game.metres == pytest.approx(x[-1] / 10, abs=0.1)
+    assert np.array_equal(game.actions, arrays["actions"][:-1, 0])
+    assert game.metres == pytest.approx(states[-1, 0, 0] / 10, abs=0.1)
+    assert game.times == pytest.approx(np.cumsum([0, *game.frames]) / 30)
     assert (game.frames == 3).mean() > 0.8

@@ -84,7 +84,7 @@ class RecordedGames {
     }
     const best = bestOf(this.list);
     if (best) await this.load(best).catch(() => {});
-    this.best = best && (best.keys || best.rows) ? best : null;
+    this.best = best?.keys ? best : null;
   }
 
   show(games) {
@@ -106,10 +106,7 @@ class RecordedGames {
 
   // Fetches what playing an entry back takes.
   async load(entry) {
-    if (!entry?.file || entry.keys || entry.rows) return;
-    const { keys, rows } = await (await fetch(`games/${entry.collection}/${entry.file}`)).json();
-    if (keys) entry.keys = keys;
-    else entry.rows = Float32Array.from(rows);
+    if (entry?.file) entry.keys ??= (await (await fetch(`games/${entry.collection}/${entry.file}`)).json()).keys;
   }
 
   // --- the game under way ---
@@ -170,7 +167,7 @@ class RecordedGames {
     if (!entry.file) return false;
     if (!this.connection.send({ type: "discard", name: entry.file })) return false;
     this.list = this.list.filter((game) => game !== entry);
-    this.best = bestOf(this.list.filter(({ keys, rows }) => keys || rows));
+    this.best = bestOf(this.list.filter(({ keys }) => keys));
     return true;
   }
 

@@ -8,6 +8,7 @@ import pytest
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
+from qwop.envs.qwop.session import GameStart, Opening
 from qwop.recorder.page.library import Library
 
 from ...fakes import dataset_of, game_of
@@ -20,10 +21,6 @@ def record(folder: Path, *games: list[int], player: str = "me") -> list[str]:
     """Names of the new games."""
     writer = DatasetWriter(folder, INFO)
     return [writer.write(game_of(keys, INFO, player=player)).stem for keys in games]
-
-
-def names(library: Library) -> list[str]:
-    return [entry["name"] for entry in library.entries()]
 
 
 def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
@@ -42,25 +39,19 @@ def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
     assert expert["metres"] == pytest.approx(replay(LONG).events[-1, 0])
 
 
-def test_a_discarded_game_is_set_aside_and_the_page_hears_if_it_cannot_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = record(tmp_path, SHORT, LONG)
-    content = (tmp_path / "episodes" / f"{second}.parquet").read_bytes()
-    assert Library(tmp_path).discard(second) == {"type": "discarded", "name": second}
-    (aside,) = (tmp_path / "aside").iterdir()
-    assert aside.read_bytes() == content
-    assert names(Library(tmp_path)) == [first]
+def test_the_page_hears_if_a_game_cannot_be_discarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (name,) = record(tmp_path, SHORT)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("os.rename", full)
-    answer = {"type": "not discarded", "name": first, "reason": "no space left on device"}
-    assert Library(tmp_path).discard(first) == answer
+    answer = {"type": "not discarded", "name": name, "reason": "no space left on device"}
+    assert Library(tmp_path).discard(name) == answer
 
 
-def test_games_of_qwop_without_keys_are_left_out(tmp_path: Path) -> None:
+def test_games_that_the_page_cannot_play_again_are_left_out(tmp_path: Path) -> None:
     assert Library(tmp_path).entries() == []  # no dataset yet
-    dataset_of(tmp_path, INFO, replace(game_of(SHORT, INFO), keys=None))
+    elsewhere = game_of(SHORT, INFO, start=GameStart(opening=Opening(2), trigonometry="fdlibm"))
+    dataset_of(tmp_path, INFO, replace(game_of(SHORT, INFO), keys=None), elsewhere)
     assert Library(tmp_path).entries() == []

@@ -12,20 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import qwop.recorder.page.server as recorder_server
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
-from qwop.envs.pictures.player import rows_of_replay
-from qwop.envs.qwop.session import GameStart, Opening
 from qwop.play.server import LOOPBACK
 from qwop.play.site import files
 from qwop.recorder.game_writer import record_interrupted
 from qwop.recorder.settings import RecorderPageSettings
 from websockets.exceptions import ConnectionClosed
-
-from ...fakes import game_of as game_with_keys
 
 FALL = [4] * 60
 KEYS = [5] * 20 + [10] * 10
@@ -58,10 +53,13 @@ def test_a_game_is_recorded_as_it_ends(recorder: Any, game_of: GameOf) -> None:
     episode = only_game(recorder.folder)
     assert episode.keys_of_frames.tolist() == game.frames
     assert (episode.player, episode.source, episode.outcome) == ("ada", "page", "fell")
+    content = (recorder.folder / "episodes" / f"{name}.parquet").read_bytes()
     with recorder.page() as page:
         page.send(json.dumps({"type": "discard", "name": name}))
         assert json.loads(page.recv(timeout=60)) == {"type": "discarded", "name": name}
     assert json.loads(recorder.get("games.json")[1])["games"] == []
+    (aside,) = recorder.folder.glob("aside/episode-*")
+    assert aside.read_bytes() == content
 
 
 def test_frames_may_come_twice_and_the_same_keys_may_be_another_game(recorder: Any, game_of: GameOf) -> None:
@@ -116,18 +114,6 @@ def test_the_page_is_served_with_its_recorder_and_games(recorder: Any, game_of: 
     assert json.loads(recorder.get(f"games/own/{listed['name']}")[1]) == {"keys": KEYS}
     for path in ("nothing", "games/own/episode-000007", "games/x/y", "../server.py"):
         assert recorder.get(path)[0] == 404
-
-
-def test_a_game_that_began_elsewhere_is_shown_by_its_rows(recorder: Any) -> None:
-    start = GameStart(opening=Opening(2), trigonometry="fdlibm")
-    name = (
-        DatasetWriter(recorder.folder, recorder.source.info)
-        .write(game_with_keys(KEYS, recorder.source.info, start=start))
-        .stem
-    )
-    rows = np.reshape(json.loads(recorder.get(f"games/own/{name}")[1])["rows"], (len(KEYS) + 1, -1))
-    played = start.session().play(KEYS)
-    np.testing.assert_array_equal(rows, rows_of_replay(played, KEYS))
 
 
 @pytest.mark.parametrize(
