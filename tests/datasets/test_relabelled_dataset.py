@@ -43,12 +43,6 @@ def test_a_persons_decisions_begin_with_the_first_key(games: Dataset) -> None:
             assert (episode.keys[0][:5] == NONE).all()
 
 
-def test_a_dataset_with_games_of_a_policy_is_not_one_of_people(tmp_path: Path, games: Dataset) -> None:
-    assert games.played_by_people
-    both = dataset_of(tmp_path / "both", games.info, games[0], replace(games[1], mu_kind=RECORDED))
-    assert not both.played_by_people
-
-
 def test_a_policys_games_stay_as_they_are_at_their_own_rate() -> None:
     embedded = open_dataset(embedded_dataset()).select([0])
     assert not embedded.played_by_people
@@ -58,7 +52,9 @@ def test_a_policys_games_stay_as_they_are_at_their_own_rate() -> None:
     assert np.array_equal(fewer.behaviour_probabilities, embedded[0].behaviour_probabilities)
 
 
-def test_games_without_keys_cannot_be_relabelled(tmp_path: Path, games: Dataset) -> None:
+def test_a_dataset_may_hold_games_of_a_policy_or_without_keys(tmp_path: Path, games: Dataset) -> None:
+    assert games.played_by_people
+    assert not dataset_of(tmp_path / "both", games.info, games[0], replace(games[1], mu_kind=RECORDED)).played_by_people
     keyless = dataset_of(tmp_path / "keyless", games.info, replace(games[0], keys=None))
     assert not can_be_relabelled(keyless)
     with pytest.raises(BadInput, match="has no keys"):

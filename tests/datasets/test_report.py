@@ -18,7 +18,9 @@ from ..fakes import dataset_of, game_of
 INFO = qwop_info(frames_per_step=3, reward="speed")
 
 
-def test_a_report_is_a_page_with_every_picture_and_no_html_of_others(tmp_path: Path) -> None:
+def test_a_report_is_a_page_with_every_picture_and_no_html_of_others(
+    tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
     for number in range(5):
         keys = np.repeat([0, KEY_Q | 8, 6, 9], 6 + number)
         dataset_of(tmp_path / "games", INFO, game_of(keys, INFO, player=f"<player {number}>"))
@@ -28,17 +30,13 @@ def test_a_report_is_a_page_with_every_picture_and_no_html_of_others(tmp_path: P
     assert (text.count('class="raster"'), 'class="player"' in text) == (1, True)
     assert "&lt;player 4&gt; 1" in text
     assert "<player" not in text
-    with pytest.raises(BadInput, match=r"out=report.pdf: expected the name of a page \(\.html\)"):
-        ReportSettings(str(tmp_path), out="report.pdf")
-
-
-def test_a_report_of_another_environment_has_charts_alone(tmp_path: Path, make_episode: Callable[..., Episode]) -> None:
-    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((4,)), 2)
-    dataset_of(tmp_path / "any", info, make_episode(shape=(4,), count=2, keys=None, metres=None))
+    other = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((4,)), 2)  # charts alone
+    dataset_of(tmp_path / "any", other, make_episode(shape=(4,), count=2, keys=None, metres=None))
     run(ReportSettings(str(tmp_path / "any")))
     text = (tmp_path / "any-report.html").read_text()
-    assert text.count("<svg") == 2
-    assert 'class="player"' not in text
+    assert (text.count("<svg"), 'class="player"' in text) == (2, False)
+    with pytest.raises(BadInput, match=r"out=report.pdf: expected the name of a page \(\.html\)"):
+        ReportSettings(str(tmp_path), out="report.pdf")
 
 
 def test_the_quickest_game_that_finished_is_the_best_though_its_torso_lands_before_the_line(

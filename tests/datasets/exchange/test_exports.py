@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,20 +27,6 @@ def test_the_card_is_completed_and_the_line_that_uploads_the_folder_is_printed(
     assert "can be played again from their keys" in card
 
 
-@pytest.mark.parametrize(
-    ("out", "licence", "said"),
-    [
-        ("runs", "mit", "out=runs: expected a user's or organisation's repository"),
-        ("me/runs", None, "licence is not set: expected one that the hub knows"),
-        ("me/runs", "mit\nx: y", "licence is not set"),
-    ],
-)
-def test_what_an_upload_needs_is_asked_for(games: Dataset, out: str, licence: str | None, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
-        export(ExportSettings(str(games.folder), "huggingface", out, licence))
-    assert not (games.folder / "README.md").exists()
-
-
 @pytest.mark.needs(module="d3rlpy")
 def test_a_dataset_opens_in_d3rlpy(games: Dataset, tmp_path: Path) -> None:
     dataset = pytest.importorskip("d3rlpy.dataset", reason="d3rlpy cannot be imported", exc_type=ImportError)
@@ -54,10 +41,22 @@ def test_a_dataset_opens_in_d3rlpy(games: Dataset, tmp_path: Path) -> None:
         assert np.array_equal(theirs.rewards[:rows, 0], ours.rewards)
 
 
-def test_a_file_that_is_there_stays(games: Dataset, tmp_path: Path) -> None:
-    (tmp_path / "games.h5").write_text("mine")
-    with pytest.raises(BadInput, match=r"is there already; give out= a new name"):
-        export(ExportSettings(str(games.folder), "d3rlpy", str(tmp_path / "games.h5")))
-    with pytest.raises(BadInput, match=r"expected the name of a file that ends in \.h5"):
-        export(ExportSettings(str(games.folder), "d3rlpy", str(tmp_path / "games")))
-    assert (tmp_path / "games.h5").read_text() == "mine"
+@pytest.mark.parametrize(
+    ("to", "out", "licence", "complaint"),
+    [
+        ("huggingface", "runs", "mit", "out=runs: expected a user's or organisation's repository"),
+        ("huggingface", "me/runs", None, "licence is not set: expected one that the hub knows"),
+        ("huggingface", "me/runs", "mit\nx: y", "licence is not set"),
+        ("d3rlpy", "games.h5", None, "is there already; give out= a new name"),
+        ("d3rlpy", "games", None, r"expected the name of a file that ends in \.h5"),
+    ],
+)
+def test_what_cannot_be_exported_leaves_all_as_it_is(
+    games: Dataset, monkeypatch: pytest.MonkeyPatch, to: Any, out: str, licence: str | None, complaint: str
+) -> None:
+    monkeypatch.chdir(games.folder.parent)
+    Path("games.h5").write_text("mine")
+    with pytest.raises(BadInput, match=complaint):
+        export(ExportSettings(str(games.folder), to, out, licence))
+    assert not (games.folder / "README.md").exists()
+    assert Path("games.h5").read_text() == "mine"
