@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..common.errors import BadInput, naming
-from ..common.resume import checkpoint_to_resume, kept_policy, require_same, require_same_settings, restoring
+from ..common.resume import checkpoint_to_resume, kept_policy, require_same, require_same_settings
 from ..common.run_folder import CONFIGURATION, read_settings
 from ..common.settings import read, to_plain
 from ..datasets.embedded import embedded_dataset
@@ -192,8 +192,4 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> tuple[Path, dict
     require_same_settings(before, now, out, MAY_DIFFER)
     was, phases = ([*one["schedule"]["phases"]] for one in (before, now))
     require_same(was, phases, "schedule.phases", out)
-    state = load_checkpoint(newest)
-    if (record := state["demonstrations"]) is not None:
-        with restoring(newest):
-            state["demonstrations"] = {"games": int(record["games"]), "sha256": str(record["sha256"])}
-    return newest, state
+    return newest, load_checkpoint(newest)

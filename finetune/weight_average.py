@@ -61,34 +61,24 @@ SHARE = 0.1
 """Largest window of a recent average, as a share of all decisions so far."""
 
 
-class RecentAverage:
+Average = dict[str, Any]
+"""A recent average: weights by name, and the decisions so far."""
+
+
+def new_average(network: Network) -> Average:
+    """An average that begins with the network's weights."""
+    return {"weights": {name: one.detach().clone() for name, one in network.named_parameters()}, "decisions": 0}
+
+
+@torch.no_grad()
+def add_recent(average: Average, network: Network, decisions: int, window: int) -> None:
     """θ̄ ← θ̄ + n/w (θ − θ̄) after n more decisions: an exponential moving average over about the last w.
 
     w is `window`, but at most `SHARE` of all decisions so far, so that the first weights are soon forgotten. With a
     window of 0, θ̄ = θ. Buffers are not averaged.
     """
-
-    def __init__(self, network: Network, window: int) -> None:
-        self._weights: dict[str, Tensor] = dict(network.named_parameters())
-        self._window = window
-        self._averages = {name: one.detach().clone() for name, one in self._weights.items()}
-        self._decisions = 0
-
-    @torch.no_grad()
-    def add(self, decisions: int) -> None:
-        """Update the average with the network's weights after this many more decisions."""
-        self._decisions += decisions
-        window = max(min(self._window, SHARE * self._decisions), decisions)
-        for name, average in self._averages.items():
-            average.lerp_(self._weights[name], decisions / window)
-
-    def get_state(self) -> dict[str, object]:
-        """Averages by name, and the decisions so far."""
-        return {
-            "weights": {name: one.clone() for name, one in self._averages.items()},
-            "decisions": self._decisions,
-        }
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._averages = {name: one.to(self._weights[name].device, copy=True) for name, one in state["weights"].items()}
-        self._decisions = int(state["decisions"])
+    average["decisions"] += decisions
+    width = max(min(window, SHARE * average["decisions"]), decisions)
+    for name, weights in network.named_parameters():
+        mean = average["weights"][name]
+        mean.lerp_(weights.to(mean.device), decisions / width)

@@ -22,7 +22,7 @@ from ..finetune.distributed.actors import MOST_DEATHS, ActorDied, RayEngine
 from ..finetune.experience.collector import Collector, PolicySnapshot
 from ..finetune.log import mean_figures
 from ..finetune.schedules.phase import PhaseValues
-from ..finetune.weight_average import RecentAverage
+from ..finetune.weight_average import add_recent, new_average
 from ..policies.devices import choose_device, undisturbed
 from ..policies.networks import Network
 from ..policies.policy import Policy
@@ -112,7 +112,7 @@ class AgentTrainer:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns, "make it a rival (rivals=[…]), or " if self._is_race else "")
         learner = self._new_learner(network, genes, seed)
-        return _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
+        return _on_cpu(learner.get_state() | {"average": new_average(network)})
 
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
@@ -137,8 +137,7 @@ class AgentTrainer:
         learner = self._new_learner(self._new_network(task.genes), task.genes)
         network = learner.network
         learner.set_state(copy.deepcopy(task.learner))  # optimisers may change their state in place
-        average = self._average(network)
-        average.set_state(task.learner["average"])
+        average = copy.deepcopy(task.learner["average"])
         actor = PolicySnapshot(network)
         races = self._env if isinstance(self._env, RivalRaces) else None
         if races is not None:
@@ -153,7 +152,7 @@ class AgentTrainer:
             if races is not None:
                 unroll = replace(unroll, signals=races.take_signals())
             updates.append(undisturbed(learner.update)(unroll, now).scalars)
-            average.add(self._work.num_games * self._work.steps)
+            add_recent(average, network, self._work.num_games * self._work.steps, self._agents.weight_average)
             scores += [end.total_reward for end in ends]
             metres += [end.metres for end in ends if end.metres is not None]
             finished += [end.finished for end in ends if end.finished is not None]
@@ -167,7 +166,7 @@ class AgentTrainer:
         if times := [race.seconds for race in run if race.seconds is not None]:
             figures["best_seconds"] = min(times)
         figures = {name: value for name, value in figures.items() if np.isfinite(value)}  # JSON has no others
-        state = _on_cpu(learner.get_state() | {"average": average.get_state()})
+        state = _on_cpu(learner.get_state() | {"average": average})
         return TrainingResult(state, collector.get_state(), run, scores, figures, not is_finite(state))
 
     def close(self) -> None:
@@ -194,9 +193,6 @@ class AgentTrainer:
     @undisturbed
     def _new_learner(self, network: Network, genes: Genes, seed: int = 0) -> LiveLearner[Any, Settings]:
         return self._agents.algorithm.new_learner(network, self._agents.settings(genes), seed, self._device)
-
-    def _average(self, network: Network) -> RecentAverage:
-        return RecentAverage(network, self._agents.weight_average)
 
     def _rival(self, state: RivalState) -> Rival:
         player = PolicySnapshot(self._network(state.genes, state.network))

@@ -22,7 +22,7 @@ from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequence
 from qwop.finetune.replay.transition_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, RestartSettings, Schedule
 from qwop.finetune.schedules.restarts import Restarts, demonstrated_states
-from qwop.finetune.weight_average import RecentAverage, WeightAverage
+from qwop.finetune.weight_average import WeightAverage
 from qwop.policies.networks import Actor
 from torch import nn
 
@@ -50,16 +50,16 @@ class Has:
 class Averaged(Has):
     """A mean of weights that change in each round."""
 
-    def __init__(self, seed: int, kind: Callable[[Actor], Any], *more: int) -> None:
-        self.network, self.more = Actor(3, 2, (4,), torch.Generator().manual_seed(seed)), more
-        super().__init__(kind(self.network))
+    def __init__(self, seed: int) -> None:
+        self.network = Actor(3, 2, (4,), torch.Generator().manual_seed(seed))
+        super().__init__(WeightAverage(self.network))
 
     def work(self, number: int) -> Any:
         generator = torch.Generator().manual_seed(number)
         with torch.no_grad():
             for weights in self.network.parameters():
                 weights.copy_(torch.randn(weights.shape, generator=generator) * 1e3)
-        self.part.add(*self.more)
+        self.part.add()
         return self.part.get_state()
 
 
@@ -153,8 +153,7 @@ class Learnt(Has):
 
 FALLS = RestartSettings(0.5, (-10.0, 10.0), source="falls")
 KINDS: dict[str, Makes] = {
-    "mean of weights": partial(Averaged, kind=WeightAverage),
-    "recent mean of weights": lambda seed: Averaged(seed, lambda network: RecentAverage(network, 50), 30),
+    "mean of weights": Averaged,
     "schedule": lambda seed: Has(
         Schedule([Phase("one", decisions=1200), Phase("two", decisions=9000)], [None] * 2, [0.9] * 2, 1.0),
         lambda schedule, number: (schedule.advance(500), schedule.index, schedule.progress, schedule.remaining),

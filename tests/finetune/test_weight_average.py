@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from qwop.finetune.weight_average import RecentAverage, WeightAverage
+from qwop.finetune.weight_average import WeightAverage, add_recent, new_average
 from qwop.policies.networks import Actor
 
 from .fakes import weights_of
@@ -23,15 +23,15 @@ def test_a_recent_average_moves_by_the_share_of_its_window_and_a_mean_counts_all
     window: int, last: float
 ) -> None:
     network, generator = Actor(3, 2, (4,)), torch.Generator().manual_seed(0)
-    recent, mean = RecentAverage(network, window), WeightAverage(network)
+    recent, mean = new_average(network), WeightAverage(network)
     shares = {10: 1, 110: 1, 120: 10 / 12 if window else 1, 520: 1, 530: last}  # by the decisions so far
     every, before, expected = [], 0, torch.zeros(weights_of(network).shape, dtype=torch.float64)
     for decisions, share in shares.items():
         every.append(now := filled(network, generator))
-        recent.add(decisions - before)
+        add_recent(recent, network, decisions - before, window)
         mean.add()
         before, expected = decisions, expected + share * (now.double() - expected)
-        found = torch.cat([one.flatten() for one in recent.get_state()["weights"].values()])
+        found = torch.cat([one.flatten() for one in recent["weights"].values()])
         np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-3)
     so_far = weights_of(mean.network)
     assert torch.equal(weights_of(network), now)  # the network goes on from its own
