@@ -107,6 +107,17 @@ class Done(NamedTuple):
     out: str
     err: str
 
+    def output(self) -> str:
+        """What the command printed, which must have succeeded."""
+        assert self.code == 0, self.err
+        return self.out
+
+    def refusal(self) -> str:
+        """The one line with which the command was refused."""
+        assert self.code == 2, self.out
+        assert len(self.err.strip().splitlines()) == 1, self.err
+        return self.err
+
 
 @pytest.fixture
 def run_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:

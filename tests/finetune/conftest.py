@@ -21,13 +21,7 @@ def finetune(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, t
 @pytest.fixture
 def tuned(finetune: Callable[..., Any]) -> Callable[..., str]:
     """Runs the command, which must succeed; gives what it printed."""
-
-    def run(*arguments: str) -> str:
-        done = finetune(*arguments)
-        assert done.code == 0, done.err
-        return str(done.out)
-
-    return run
+    return lambda *arguments: finetune(*arguments).output()
 
 
 @pytest.fixture

@@ -85,11 +85,9 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(
     assert "alone_again" in page
     assert "http" not in page.replace("http://www.w3.org", "")  # nothing is fetched
     assert list((run / "tensorboard").iterdir())
-    assert "holds a run already" in finetune(*RUN).err
+    assert "holds a run already" in finetune(*RUN).refusal()
     with exclusive_lock(run, "out"):
-        second = finetune(*RUN)
-    assert second.code == 2
-    assert "out=run: another process is writing there" in second.err
+        assert "out=run: another process is writing there" in finetune(*RUN).refusal()
 
 
 def test_a_run_can_leave_the_best_policy_that_it_evaluated(tuned: Tuned, workplace: Path) -> None:
@@ -208,10 +206,8 @@ def test_a_resumed_run_learns_from_the_demonstrations_that_it_began_with(
     others = DatasetWriter(demos.folder, demos.info)
     for _ in demos.files:
         others.write(make_episode(9, actions=2, shape=(4,)))
-    refused = finetune(*RUN, "resume=true")
-    assert refused.code == 2
-    assert f"demos: the run began with {len(demos)} other demonstrations; put them back" in refused.err
-    assert len(refused.err.splitlines()) == 1
+    refused = finetune(*RUN, "resume=true").refusal()
+    assert f"demos: the run began with {len(demos)} other demonstrations; put them back" in refused
 
 
 def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(tuned: Tuned, workplace: Path) -> None:

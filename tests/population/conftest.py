@@ -25,23 +25,10 @@ def population(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
 @pytest.fixture
 def grown(population: Callable[..., Any]) -> Callable[..., str]:
     """Runs the command, which must succeed; gives what it printed."""
-
-    def run(*arguments: str) -> str:
-        done = population(*arguments)
-        assert done.code == 0, done.err
-        return str(done.out)
-
-    return run
+    return lambda *arguments: population(*arguments).output()
 
 
 @pytest.fixture
 def refused(population: Callable[..., Any]) -> Callable[..., str]:
     """Runs the command, which must be refused in one line; gives the line."""
-
-    def run(*arguments: str) -> str:
-        done = population(*arguments)
-        assert done.code == 2
-        assert len(done.err.strip().splitlines()) == 1
-        return str(done.err)
-
-    return run
+    return lambda *arguments: population(*arguments).refusal()
