@@ -13,7 +13,7 @@ from pydantic import Field
 from ..common.settings import Settings, Share
 from .actions import number_below
 from .spec import Capabilities
-from .vector import Infos, OwnVectorEnv, Step, final_infos, in_step, require_count
+from .vector import Infos, OwnVectorEnv, Step, in_step, infos_of_step, require_count
 
 FRAMES_A_SECOND = 60
 """Frames a second of the console."""
@@ -198,7 +198,6 @@ class AtariVectorEnv(OwnVectorEnv):
         self._lives = np.zeros(num_envs, dtype=np.int64)
         self._idle, self._decisions = np.zeros((2, num_envs), dtype=np.int64)
         self._seeds = console_seed(np.random.SeedSequence().generate_state(num_envs).astype(np.int64))
-        self._history: list[list[int]] = [[] for _ in range(num_envs)]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -215,8 +214,7 @@ class AtariVectorEnv(OwnVectorEnv):
     def step(self, actions: Any) -> Step:
         self._require_all_begun()
         choices = np.asarray(actions, dtype=np.int64)
-        for history, action in zip(self._history, choices.tolist(), strict=True):
-            history.append(action)
+        self._keep(choices)
         observations, paid, terminated, _, states = self._games.step(choices)
         rewards, lives = paid.astype(np.float64), states["lives"].astype(np.int64)
         lost, self._lives = lives < self._lives, lives
@@ -225,10 +223,9 @@ class AtariVectorEnv(OwnVectorEnv):
         is_late = (self._decisions >= self.task.longest) | (self._idle >= (self._idle_limit or np.inf))
         truncated = ~terminated & is_late
         over, every = terminated | truncated, np.ones(self.num_envs, dtype=np.bool_)
-        infos: Infos = {"lives": lives, "_lives": every}
+        infos = infos_of_step({"lives": lives}, observations, over)
         if over.any():
-            infos |= final_infos(observations, {"lives": lives.copy()}, over)
-            long = over & (np.array([*map(len, self._history)]) >= LONGEST_HISTORY)
+            long = over & (np.array([*map(len, self._commands)]) >= LONGEST_HISTORY)
             self._seeds[long] = self._next_seeds[long]
             observations = self._begin(over, long)
         if self._training:
@@ -238,10 +235,7 @@ class AtariVectorEnv(OwnVectorEnv):
 
     def get_state(self) -> dict[str, object]:
         """Return the seeds and actions that led to the games under way, for `set_state`."""
-        return {
-            "seeds": self._seeds.copy(),
-            "actions": [np.array(actions, dtype=np.int8) for actions in self._history],
-        }
+        return {"seeds": self._seeds.copy(), "actions": [*map(np.array, self._commands)]}
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.uint8]:
         """Continue the games that `get_state` found under way, by playing them again: less than a minute. Returns the
@@ -262,8 +256,7 @@ class AtariVectorEnv(OwnVectorEnv):
     def _begin(self, mask: NDArray[np.bool_], seeded: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Begin games where `mask`, bool [n], is true: from their seeds where `seeded` is, else with the random numbers
         that follow those of the game before. Return all observations."""
-        for row in np.flatnonzero(seeded).tolist():
-            self._history[row].clear()
+        self._forget(seeded)
         self._begun_ever |= seeded
         seeds = np.where(seeded, self._seeds, -1)[mask]
         observations, infos = self._games.reset(seed=seeds, options={"reset_mask": mask})

@@ -54,6 +54,7 @@ class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], N
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
+        self._commands = [bytearray() for _ in range(num_envs)]
 
     def _to_reset(self, seed: Any, options: Any) -> tuple[NDArray[np.bool_], list[int | None]]:
         """Return the games to reset, bool [n], and the seed of each; ResetNeeded if that leaves none to observe."""
@@ -62,6 +63,16 @@ class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], N
         if not (self._begun_ever | mask).any():
             raise gymnasium.error.ResetNeeded("no game has begun: reset one at least before you leave all as they are")
         return mask, seeds
+
+    def _keep(self, decisions: NDArray[Any]) -> None:
+        """Keep a decision of each game, [n], a byte each: from these it is played again."""
+        for commands, decision in zip(self._commands, decisions.tolist(), strict=True):
+            commands.append(decision)
+
+    def _forget(self, mask: NDArray[np.bool_]) -> None:
+        """Forget the decisions of the games where `mask`, bool [n], is true: others have begun in their places."""
+        for row in np.flatnonzero(mask):
+            self._commands[row].clear()
 
     def _require_open(self) -> None:
         if self.closed:
@@ -109,15 +120,12 @@ def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
     return {**infos, **{f"_{name}": mask for name in infos}}
 
 
-def final_infos(observations: NDArray[Any], infos: Infos, ended: NDArray[np.bool_]) -> Infos:
-    """Return the entries that hold the last observations, [n, *shape], and infos of the games that have `ended`, bool
-    [n], and were followed by others in the same step."""
-    return {
-        "final_obs": observations,
-        "_final_obs": ended,
-        "final_info": masked(infos, ended),
-        "_final_info": ended,
-    }
+def infos_of_step(infos: Infos, final: NDArray[Any], ended: NDArray[np.bool_]) -> Infos:
+    """Return the infos with masks and, if games have `ended`, bool [n], those that hold their ends: `final`, the last
+    observations, [n, *shape], and the infos again."""
+    every = masked(infos, np.ones(len(ended), dtype=np.bool_))
+    ends = {"final_obs": final, "_final_obs": ended, "final_info": masked(infos, ended), "_final_info": ended}
+    return every | ends if ended.any() else every
 
 
 def values_of_step(infos: Infos, name: str) -> NDArray[Any] | None:

@@ -16,7 +16,7 @@ from ...common.cores import cores
 from ..engine import batch, native, workspace
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
-from ..vector import Infos, OwnVectorEnv, Step, final_infos, in_step, masked, require_count
+from ..vector import Infos, OwnVectorEnv, Step, in_step, infos_of_step, masked, require_count
 from .task import GameArrays, QWOPTask, idle_frames_of, infos_of
 
 ROWS_WORTH_A_THREAD = 8
@@ -24,15 +24,11 @@ ROWS_WORTH_A_THREAD = 8
 
 
 class CompiledVectorEnv(OwnVectorEnv):
-    """Games of the engine side by side, with their pictures. Subclasses set `_games` and `_keys`.
-
-    `_commands`: the decisions that led to each game under way, a byte each, from which it is played again.
-    """
+    """Games of the engine side by side, with their pictures. Subclasses set `_games` and `_keys`."""
 
     metadata = {**OwnVectorEnv.metadata, "render_modes": ["rgb_array"]}  # noqa: RUF012  (Gymnasium's form)
     _games: GameArrays
     _keys: NDArray[np.int64]
-    _commands: list[bytearray]
     _drawing: Drawing | None = None
     _size = 640, 400
     """Width and height of a game's picture, pixels."""
@@ -52,16 +48,6 @@ class CompiledVectorEnv(OwnVectorEnv):
             self._drawing.picture(state, metres=row[batch.SCORE], seconds=row[batch.TIME], keys=int(keys))
             for state, row, keys in zip(self.states, self._games.numbers, self._keys, strict=True)
         )
-
-    def _keep(self, decisions: NDArray[Any]) -> None:
-        """Keep a decision of each game, [n]; a game that begins in its place has none yet."""
-        for commands, decision in zip(self._commands, decisions.tolist(), strict=True):
-            commands.append(decision)
-
-    def _forget(self, mask: NDArray[np.bool_]) -> None:
-        """Forget the decisions of the games where `mask`, bool [n], is true."""
-        for row in np.flatnonzero(mask):
-            self._commands[row].clear()
 
 
 class QWOPVectorEnv(CompiledVectorEnv):
@@ -98,7 +84,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
         self._generators = [np_random()[0] for _ in range(drawing)]
         self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
-        self._commands, self._origins = [bytearray() for _ in range(num_envs)], np.full(num_envs, -1)
+        self._origins = np.full(num_envs, -1)
         threads = num_threads or min(cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
         width = native.engine().width
@@ -152,19 +138,16 @@ class QWOPVectorEnv(CompiledVectorEnv):
         self._keep(first_keys | keys << 4)
         rewards = games.numbers[:, batch.REWARD].copy()
         terminations, truncations = (games.counters[:, end] != 0 for end in (batch.TERMINATED, batch.TRUNCATED))
-        base = self._infos()
-        infos = masked(base, all_games)
-        ends = terminations | truncations
+        infos, ends = self._infos(), terminations | truncations
+        observations = final = games.observed()
         if ends.any():
             if games.pictures is None:
-                final = games.observations.copy()
-                final[ends] = games.final_observations[ends]
+                final = np.where(ends[:, np.newaxis], games.final_observations, observations)
             else:
-                final = games.observed()
                 self._begin_where(ends)
+                observations = games.observed()
             self._begun(ends)
-            infos |= final_infos(final, base, ends)
-        return games.observed(), rewards, terminations, truncations, infos
+        return observations, rewards, terminations, truncations, infos_of_step(infos, final, ends)
 
     def get_state(self) -> dict[str, Any]:
         """Return the whole state, for `set_state`: the games continue bit-identically.

@@ -20,7 +20,7 @@ from ..pictures.video import picture_strip
 from ..qwop.task import GameArrays, QWOPTask, idle_frames_of, infos_of
 from ..qwop.vector import CompiledVectorEnv, checked_actions
 from ..spec import Capabilities
-from ..vector import Infos, Step, final_infos, in_step, masked
+from ..vector import Infos, Step, in_step, infos_of_step, masked
 from .events import EVENTS, LOST, WON, EventCounter, results, weighted
 
 MOST_RUNNERS = 64
@@ -150,7 +150,6 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         self._weights = np.array(own.weights)
         self._keys = np.zeros(num_envs, dtype=np.int64)
         self._result = np.full(num_envs, 0.5)
-        self._commands = [bytearray() for _ in range(num_envs)]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -169,11 +168,9 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         self._require_all_begun()
         rewards, terminated, truncated = self._race(choices, np.ones(self.num_races, dtype=np.bool_))
         self._keep(choices)
-        base = self._infos()
-        infos = masked(base, np.ones(self.num_envs, dtype=np.bool_))
         observations, over = self._observations(), terminated | truncated
+        infos = infos_of_step(self._infos(), observations, over)
         if over.any():
-            infos |= final_infos(observations, base, over)
             self._begin(self._by_race(over)[:, 0], -1)
             observations = self._observations()
         return observations, rewards, terminated, truncated, infos
