@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from .errors import BadInput
+from .reading import reason
 
 
 class CannotBeWritten(BadInput):
@@ -147,5 +148,4 @@ def _why(path: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError | NotADirectoryError):
         in_the_way = next((one for one in (path, *path.parents) if os.path.lexists(one) and not one.is_dir()), path)
         return f"{in_the_way} is {'a file' if in_the_way.exists() else 'a link that leads nowhere'}"
-    lines = str(error).splitlines()[:1]  # of a library's own, which has no number
-    return (error.strerror or (lines[0] if lines else type(error).__name__)).lower()
+    return reason(error)

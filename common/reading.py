@@ -141,20 +141,14 @@ def read_yaml(path: Path, hint: str) -> dict[str, Any]:
         raise BadInput(f"{path}: not YAML settings ({error}); {hint}") from None
 
 
-def whole_number(value: object, name: str, most: int) -> int:
-    """A count that a file gives, from 1 to `most`; ValueError for anything else."""
-    if type(value) is not int or not 1 <= value <= most:
-        raise ValueError(f"{name} is {quoted(value)}, expected a whole number from 1 to {most:,}")
-    return value
-
-
 def reason(error: Exception) -> str:
     """An error of opening or reading a file or folder, in words."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
     if isinstance(error, IsADirectoryError):
         return "a folder"
-    return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
+    words = getattr(error, "strerror", None) or str(error).partition("\n")[0]  # a library's own has no number
+    return (words or type(error).__name__).lower()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput, quoted
-from ..common.reading import LONE_SURROGATE, whole_number
+from ..common.reading import LONE_SURROGATE
 from ..envs.actions import MOST_ACTIONS
 from ..envs.names import LONGEST_KEYS
 from ..envs.qwop.session import GameStart
@@ -92,11 +92,16 @@ class DatasetInfo:
             top = _fields(data, "it", ("version", "environment", "observation", "actions"))
             observation = _fields(top["observation"], "observation", ("shape", "dtype", "names"))
             actions = _fields(top["actions"], "actions", ("count", "names"))
+            count = actions["count"]
+            if type(count) is not int or not 1 <= count <= MOST_ACTIONS:
+                raise ValueError(
+                    f"actions.count is {quoted(count)}, expected a whole number from 1 to {MOST_ACTIONS:,}"
+                )
             shape = {"observation_shape": observation["shape"], "observation_dtype": observation["dtype"]}
             return cls(
                 EnvironmentSpec.from_json(_fields(top["environment"], "environment", ("id", "settings"))),
                 ObservationSpec.from_json(shape),
-                whole_number(actions["count"], "actions.count", MOST_ACTIONS),
+                count,
                 _names_in("actions.names", actions["names"]),
                 _names_in("observation.names", observation["names"]),
             )

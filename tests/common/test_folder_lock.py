@@ -1,5 +1,6 @@
 """Folders that several processes want to write into."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -155,6 +156,11 @@ def test_a_writer_that_is_forgotten_leaves_its_folder(tmp_path: Path) -> None:
     del writer
     with claimed(tmp_path) as mine:
         assert mine
+
+
+def test_a_lock_waits_for_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    FolderLock(tmp_path / "pipe").close()
 
 
 def test_a_folder_with_nothing_but_what_a_killed_process_left_is_empty(tmp_path: Path) -> None:
