@@ -14,7 +14,7 @@ export const dateOf = (day) => (day ? new Date(day * DAY).toLocaleDateString(und
 
 // A row of cells; one without actions has two, the second of which is wide.
 function rowOf(label, about, ...more) {
-  const tr = document.createElement("tr");
+  const tr = element("tr", "");
   tr.append(element("td", label), element("td", about, { colSpan: more.length ? 1 : 3 }), ...more);
   return tr;
 }

@@ -2,25 +2,21 @@
 
 const NAME = `qwop ${registration.scope}`;
 
-// Where storage is full or forbidden, the page needs its connection.
-async function keep(request, answer) {
-  try {
-    await (await caches.open(NAME)).put(request, answer);
-  } catch { /* nothing is kept */ }
-}
-
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 self.addEventListener("fetch", (event) => {
-  if (event.request.method !== "GET" || !event.request.url.startsWith(registration.scope)) return;
+  const { request } = event;
+  if (request.method !== "GET" || !request.url.startsWith(registration.scope)) return;
   event.respondWith((async () => {
     try {
-      const answer = await fetch(event.request);
-      if (answer.ok) event.waitUntil(keep(event.request, answer.clone()));
+      const answer = await fetch(request);
+      const copy = answer.clone();
+      const keep = async () => (await caches.open(NAME)).put(request, copy);
+      if (answer.ok) event.waitUntil(keep().catch(() => {})); // full or forbidden: the page needs its connection
       return answer;
     } catch (error) {
-      const found = await caches.match(event.request, { cacheName: NAME }).catch(() => null);
-      if (found) return found;
+      const kept = await caches.match(request, { cacheName: NAME }).catch(() => null);
+      if (kept) return kept;
       throw error;
     }
   })());

@@ -21,3 +21,15 @@ export function playSessions(module, sessions) {
     });
   });
 }
+
+// What a policy sees of a game, frame by frame, and first where it lags.
+export function observationsOf(module, keys, kind) {
+  const game = new Game(module);
+  const start = [...game.observeStart(kind)];
+  const frames = [[...game.observe(kind)]];
+  for (const pressed of keys) {
+    game.step(pressed);
+    frames.push([...game.observe(kind)]);
+  }
+  return { start, frames };
+}

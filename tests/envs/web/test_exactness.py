@@ -130,7 +130,7 @@ def test_the_digest_is_of_the_bytes_of_all_states() -> None:
 def test_observations_are_those_of_the_simulator(kind: str, champion: NDArray[np.uint8]) -> None:
     require(NODE)
     keys = champion[:700]  # up to the hurdle and over it
-    seen = call(NODE, "trials.js", "observationsOf", [keys.tolist(), kind])
+    seen = call(NODE, "exactness.js", "observationsOf", [keys.tolist(), kind])
     game = replay(keys)
     assert game.hidden is not None
     wanted = observe_as(kind, game.states, game.events, game.hidden)
