@@ -25,7 +25,7 @@ from ..envs.qwop.session import Replay
 from ..envs.qwop.task import QWOPTask
 from .control import REPEATED
 from .describe import CARD
-from .folder import ASIDE, DESCRIPTION, EPISODE_NAME, EPISODES, episode_files, episode_number, names_in, read_info
+from .folder import ASIDE, DESCRIPTION, EPISODES, episode_files, episode_number, names_in, read_info
 from .from_keys import decision_action, fields_along, own_bounds, replay_episode
 from .origin import Origin
 from .parquet import ADVICE, episode_of, episode_table, identity, read_episode
@@ -149,24 +149,20 @@ def _of_branches(checked: Sequence[Checked], info: DatasetInfo) -> Iterator[Prob
 
 def _of_names(folder: Path, checked: Sequence[Checked]) -> Iterator[Problem]:
     """Numbers without an episode, though none was set aside; files that are no part of the dataset."""
-    names = {name: names_in(folder / name) for name in (ASIDE, EPISODES) if (folder / name).is_dir()}
-    others = sorted(name for name in names.get(EPISODES, []) if not EPISODE_NAME.fullmatch(name))
-    numbered = [*names.get(ASIDE, []), *(one.path.name for one in checked)]
-    numbers = {int(match[1]) for name in numbered if (match := _NUMBER.match(name))}
-    last = max((episode_number(one.path) or 0 for one in checked), default=0)
-    if missing := sorted({*range(last)} - numbers):
+    inside, apart = (names_in(folder / name) if (folder / name).is_dir() else [] for name in (EPISODES, ASIDE))
+    games = {one.path.name: episode_number(one.path) or 0 for one in checked}
+    numbers = {int(match[1]) for name in [*apart, *games] if (match := _NUMBER.match(name))}
+    if missing := sorted({*range(max(games.values(), default=0))} - numbers):
         more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         yield Problem(folder / EPISODES, f"no episode has the number {missing[0]}{more}", harmless=True)
-    for name in sorted({*names_in(folder)} - {DESCRIPTION, CARD, EPISODES, ASIDE}):
-        yield Problem(folder / name, "no part of the dataset", harmless=True)
-    for name in others:
-        path = folder / EPISODES / name
-        if name.endswith(".partial.parquet"):
-            yield Problem(path, "left by a recorder that was killed, unless one is writing now", harmless=True)
-        elif name.endswith(".parquet"):
-            yield Problem(path, "no episode of this dataset: expected a name that ends in the digest of its bytes")
-        else:
-            yield Problem(path, "no part of the dataset", harmless=True)
+    others = [folder / name for name in {*names_in(folder)} - {DESCRIPTION, CARD, EPISODES, ASIDE}]
+    for path in sorted([*others, *(folder / EPISODES / name for name in inside if name not in games)]):
+        fault, harmless = "no part of the dataset", True
+        if path.name.endswith(".partial.parquet"):
+            fault = "left by a recorder that was killed, unless one is writing now"
+        elif path.suffix == ".parquet" and path.parent != folder:
+            fault, harmless = "no episode of this dataset: expected a name that ends in the digest of its bytes", False
+        yield Problem(path, fault, harmless)
 
 
 def can_replay(episode: Episode, info: DatasetInfo) -> bool:

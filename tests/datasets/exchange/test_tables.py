@@ -88,24 +88,16 @@ def files(at: Path, *parts: pd.DataFrame) -> Path:
     return at / "d"
 
 
-def lerobot(at: Path, *parts: pd.DataFrame, total: int | None = None, name: str = "file-{:03d}") -> Path:
-    """A dataset in LeRobot's layout, a file for each part. total: rows in its description, if not all."""
+def lerobot(at: Path, *parts: pd.DataFrame, name: str = "file-{:03d}", **more: Any) -> Path:
+    """A dataset in LeRobot's layout, a file for each part. more: other entries of its description."""
     (at / "d" / "data" / "chunk-000").mkdir(parents=True)
     (at / "d" / "meta").mkdir()
     features: dict[str, Any] = {column: {"dtype": "float32", "shape": [1]} for column in robots(GAMES).columns}
     features["observation.images.top"] = {"dtype": "video", "shape": [96, 96, 3]}
-    total = sum(map(len, parts)) if total is None else total
-    info = {"codebase_version": "v3.0", "fps": 30, "total_frames": total, "features": features}
-    (at / "d" / "meta" / "info.json").write_text(json.dumps(info))
+    info = {"codebase_version": "v3.0", "fps": 30, "total_frames": sum(map(len, parts)), "features": features}
+    (at / "d" / "meta" / "info.json").write_text(json.dumps(info | more))
     for number, part in enumerate(parts):
         robots(part).to_parquet(at / "d" / "data" / "chunk-000" / f"{name.format(number)}.parquet", index=False)
-    return at / "d"
-
-
-def description(at: Path, info: dict[str, Any]) -> Path:
-    """A folder of LeRobot's without rows."""
-    (at / "d" / "meta").mkdir(parents=True)
-    (at / "d" / "meta" / "info.json").write_text(json.dumps(info))
     return at / "d"
 
 
@@ -268,8 +260,8 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a gap between files": (lambda at: files(at, rows(steps=[0, 1]), rows(steps=[3, 4])), "1.parquet: row 0: step"),
     "a step without a number": (lambda at: csv(at, rows(steps=[0, 1, None, 3])), "row 2: step is missing"),  # type: ignore[list-item]
     "a row without an episode": (changed(episode=[0, 0, None, *[2] * 8]), "row 2: episode is missing"),
-    "LeRobot without features": (lambda at: description(at, {}), "meta/info.json: cannot be read"),
-    "LeRobot: a file that is not there": (lambda at: lerobot(at, rows(), total=8), "says 8 frames, but"),
+    "LeRobot without features": (lambda at: lerobot(at, features=None), "meta/info.json: cannot be read"),
+    "LeRobot: a file that is not there": (lambda at: lerobot(at, rows(), total_frames=8), "says 8 frames, but"),
     # Files that were put together or cut.
     "two tables with their headings": (lambda at: text(at, 2 * rows().to_csv(index=False)), "holds action, expected"),
     "a line that was cut": (lambda at: text(at, rows().to_csv(index=False)[:-9]), "Row #5: Expected 8 columns, got 6"),
