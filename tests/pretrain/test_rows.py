@@ -38,17 +38,14 @@ def test_only_exact_probabilities_of_a_player_that_draws_count(make_dataset: Cal
     assert rows_of([drawn[0], greedy[1]]).probabilities is not None
 
 
-@pytest.mark.parametrize(("count", "share", "held"), [(2, 0.9, 1), (10, 0.14, 1), (10, 0.16, 2), (60, 0.5, 30)])
-def test_both_parts_are_disjoint_and_together_everything(count: int, share: float, held: int) -> None:
-    train, held_out = hold_out(count, share, seed=3)
-    assert len(held_out) == held
-    assert sorted(train + held_out) == list(range(count))
-
-
-def test_five_fifths_hold_out_every_episode_once_and_a_single_one_is_in_both_parts() -> None:
+def test_parts_of_episodes_are_disjoint_and_together_everything_and_a_single_one_is_in_both() -> None:
+    for count, share, length in ((2, 0.9, 1), (10, 0.14, 1), (10, 0.16, 2), (60, 0.5, 30)):
+        train, held_out = hold_out(count, share, seed=3)
+        assert len(held_out) == length
+        assert sorted(train + held_out) == list(range(count))
     assert hold_out(1, 0.2, seed=0) == ([0], [0])
-    held_out = [number for part in range(5) for number in hold_out(40, 0.2, seed=3, part=part)[1]]
-    assert sorted(held_out) == list(range(40))
+    fifths = [number for part in range(5) for number in hold_out(40, 0.2, seed=3, part=part)[1]]
+    assert sorted(fifths) == list(range(40))
 
 
 def late_game(lag: int, steps: int = 60, actors: list[int] | None = None) -> Episode:
@@ -84,13 +81,10 @@ def test_decisions_that_a_branch_shares_with_another_game_are_not_measured() -> 
     assert reaction([replace(both, branch=Branch(0, 45))], knows, 8) == 3
 
 
-def test_actions_go_with_what_was_seen_when_they_were_meant() -> None:
+def test_the_persons_actions_go_with_what_was_seen_when_they_were_meant() -> None:
     rows = rows_of([late_game(2)], lag=2)
     assert len(rows) == 58
     assert np.array_equal(rows.observations[:, 0].astype(int), rows.actions)
-
-
-def test_only_the_persons_actions_are_late() -> None:
     game = late_game(2, actors=[0] * 30 + [1] * 30)
     rows = rows_of([game], lag=2)
     assert np.array_equal(rows.observations[:30], game.observations[:30])
@@ -108,8 +102,4 @@ def test_shared_control_gives_weights_and_targets_by_who_acted() -> None:
     assert np.allclose(rows.probabilities[[0, 2]], 1 / 3)
     assert np.array_equal(rows.probabilities[[1, 3]], np.eye(3)[game.actions[[1, 3]]])
     assert len(rows_of([game], policy=0.0)) == 2
-
-
-def test_a_branch_counts_from_where_it_left() -> None:
-    game = late_game(0, steps=6, actors=[0, 1, 0, 1, 0, 1])
-    assert len(rows_of([replace(game, branch=Branch(0, 4))])) == 2
+    assert len(rows_of([replace(game, branch=Branch(0, 3))])) == 1  # counts from where it left

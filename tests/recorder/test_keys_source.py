@@ -45,6 +45,11 @@ def test_each_player_is_the_one_whom_the_file_names_unless_one_is_given(files: P
     for name in ("Zoë", "山田太郎"):
         runs = f"3 -\n20 QO\n15 WP\n{len(name) + 2} QP\n"
         (files / f"{name}.txt").write_text(f"# player: {name}\n{runs}", encoding="utf-8")
+    with zipfile.ZipFile(files / "both.zip", "w") as archive:
+        for name in ("Zoë", "山田太郎"):
+            archive.write(files / f"{name}.txt", f"{name}.txt")
+    zipped = open_keys(KeysSettings(files=(str(files / "both.zip"),)), tmp_path).episodes
+    assert [(one.player, one.source) for one in zipped] == [(name, f"{name}.txt") for name in ("Zoë", "山田太郎")]
     names = [str(files / f"{name}.txt") for name in ("one", "Zoë", "山田太郎")]
     found = [
         [episode.player for episode in open_keys(KeysSettings(files=tuple(names), player=given), tmp_path).episodes]
@@ -63,14 +68,6 @@ def test_a_game_that_is_there_already_is_refused_whatever_its_file_is_called(fil
         record(tmp_path / "new", files / "copy.txt", files / "one.txt")
     record(tmp_path / "data", files / "two.txt")
     assert len(open_dataset(tmp_path / "data")) == 2
-
-
-def test_all_games_of_a_zip_are_episodes_of_their_players(files: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        for name, frames in (("ada", 40), ("Zoë", 44)):
-            archive.writestr(f"{name}.txt", f"# player: {name}\n3 -\n20 QO\n15 WP\n{frames - 38} QP\n")
-    source = open_keys(KeysSettings(files=(str(tmp_path / "all.zip"),)), tmp_path / "data")
-    assert [(one.player, one.source) for one in source.episodes] == [("ada", "ada.txt"), ("Zoë", "Zoë.txt")]
 
 
 @pytest.mark.parametrize(

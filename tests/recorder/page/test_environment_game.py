@@ -174,10 +174,6 @@ def coached(env: gymnasium.Env[Any, Any], policy: Policy, back: int) -> Environm
     return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach)
 
 
-def play(game: EnvironmentGame, *held: int) -> None:
-    game.advance(held)
-
-
 def require_whole(folder: Path, policy: Policy, *episodes: Episode) -> None:
     info = DatasetInfo(policy.environment, policy.observation, policy.actions)
     assert verify(dataset_of(folder, info, *episodes).folder, replay=True)[1] == []
@@ -186,16 +182,16 @@ def require_whole(folder: Path, policy: Policy, *episodes: Episode) -> None:
 def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
     env, policy = CARTPOLE.make(render_mode="rgb_array"), untrained(CARTPOLE)
     game = coached(env, policy, back=3)
-    play(game, ACTS, ACTS, ACTS, 1, 2, 1)
+    game.advance([ACTS, ACTS, ACTS, 1, 2, 1])
     before = [*game.observations]
     line = game.go_back()
     assert line is not None
     assert line.actors is not None
     assert line.actors.tolist() == [POLICY] * 3 + [PERSON] * 3
     assert np.array_equal(game.observations, before[:4])
-    play(game, NOBODY)
+    game.advance([NOBODY])
     assert len(game.actions) == 3  # it waits for a key
-    play(game, 1, 0, 0, ACTS)  # an environment without an action for no key waits, too
+    game.advance([1, 0, 0, ACTS])  # an environment without an action for no key waits, too
     branch = game.episode()
     assert branch.branch is not None
     assert (branch.branch.step, branch.origin.game) == (3, 1)
@@ -206,20 +202,12 @@ def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
     assert np.array_equal(branch.behaviour_probabilities[own], probabilities[own])
     assert not game.to_record
     assert game.go_back() is None  # all of it is in an episode
-    require_whole(tmp_path / "data", policy, line, branch)
-
-
-def test_going_back_twice_leaves_the_line_where_it_arrives() -> None:
-    game = coached(CARTPOLE.make(render_mode="rgb_array"), untrained(CARTPOLE), back=3)
-    play(game, *[ACTS] * 6)
-    line = game.go_back()
-    assert line is not None
     assert game.go_back() is None  # nothing is its own
-    play(game, 1)
-    branch = game.episode()
-    assert branch.branch is not None
-    assert branch.branch.step == 0
-    assert differences_of_branch(branch, line) is None
+    game.advance([1])
+    earlier = game.episode()
+    assert earlier.branch is not None
+    assert earlier.branch.step == 0  # it leaves the line where going back twice arrived
+    require_whole(tmp_path / "data", policy, line, branch, earlier)
 
 
 def test_a_policy_with_a_memory_remembers_what_the_person_did(
@@ -228,9 +216,9 @@ def test_a_policy_with_a_memory_remembers_what_the_person_did(
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 2})
     policy = alternating(spec)
     game = coached(spec.make(render_mode="rgb_array"), policy, back=6)
-    play(game, *[ACTS] * 10, 3, 3, *[ACTS] * 5)
+    game.advance([*[ACTS] * 10, 3, 3, *[ACTS] * 5])
     game.go_back()
-    play(game, 5, *[ACTS] * 8)
+    game.advance([5, *[ACTS] * 8])
     episode = game.episode()
     state = policy.initial_state(1)
     for row in range(len(episode)):
@@ -243,10 +231,10 @@ def test_a_policy_of_qwop_that_sees_pictures_is_corrected_with_every_key_recorde
     spec = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "size": 36, "stack": 3, "frames_per_step": 2})
     policy = untrained(spec)
     game = coached(spec.make(render_mode="rgb_array", max_idle_frames=9), policy, back=8)
-    play(game, *[ACTS] * 9, 3, 3, *[ACTS] * 9)
+    game.advance([*[ACTS] * 9, 3, 3, *[ACTS] * 9])
     line = game.go_back()
     assert line is not None
-    play(game, 5, *[ACTS] * 20)
+    game.advance([5, *[ACTS] * 20])
     branch = game.episode()
     assert (branch.outcome, line.outcome) == ("stopped", "stopped")
     assert branch.keys is not None
@@ -269,7 +257,7 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: Any, why: s
     policy = Policy(ActorCritic(ObservationSpec((2,)), 2, (16,)), CARTPOLE, ObservationSpec((2,)))
     env = Endless()
     game = coached(env, policy, back=3)
-    play(game, ACTS, ACTS, 1, 2, ACTS, ACTS)
+    game.advance([ACTS, ACTS, 1, 2, ACTS, ACTS])
     before = game.so_far()
     assert before is not None
     vars(env).update(change)
