@@ -29,7 +29,12 @@ def test_a_clone_of_pictures_that_falls_is_shown_how_by_a_teacher(stack: int, si
     assert (shown["observation"], shown["stack"], shown["size"]) == ("pixels", stack, size)
 
 
-def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_worse() -> None:
+def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_worse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    beside = next_step(Path("policy.safetensors"), EnvironmentSpec("CartPole-v1"), [])
+    assert beside.endswith(f"out=../{tmp_path.name}-better")  # of one in the working folder
     said = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("CartPole-v1"), [])
     command, *words = said.removeprefix("next: ").split()
     assert command == "qwop-finetune"
@@ -38,12 +43,6 @@ def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_
     assert settings.schedule.phases[0].critic_only  # a critic that begins new ruins a clone
     assert sum(phase.decisions for phase in settings.schedule.phases) == 200_000
     assert settings.schedule.keep == "best"
-
-
-def test_a_clone_in_the_working_folder_is_improved_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = next_step(Path("policy.safetensors"), EnvironmentSpec("CartPole-v1"), [])
-    assert said.endswith(f"out=../{tmp_path.name}-better")
 
 
 @pytest.mark.parametrize(
