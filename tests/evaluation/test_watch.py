@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,26 +29,16 @@ def folder(tmp_path: Path) -> Path:
     return dataset_of(tmp_path / "games", info, one, two, three).folder
 
 
-def test_an_episode_is_shown_as_its_keys_play_it(folder: Path) -> None:
-    (clip,) = clips_of(WatchSettings(dataset=str(folder), episode=1))
-    assert np.array_equal(clip.rows, rows_of_game(KEYS[8:]))
-    assert clip.title.startswith("episode 1: two, ")
-
-
-def test_episodes_keep_their_numbers_where_one_was_set_aside(folder: Path) -> None:
-    next(folder.glob("episodes/episode-000000-*")).unlink()
-    (clip,) = clips_of(WatchSettings(dataset=str(folder), episode=1))
-    assert clip.title.startswith("episode 1: two, ")
-    assert [one.title.split(":")[0] for one in clips_of(WatchSettings(dataset=str(folder)))] == [
-        "episode 1",
-        "episode 2",
-    ]
-
-
-def test_a_page_holds_all_episodes(folder: Path, tmp_path: Path) -> None:
+def test_episodes_are_shown_as_their_keys_play_them_and_keep_their_numbers(folder: Path, tmp_path: Path) -> None:
     run(WatchSettings(dataset=str(folder), out=str(tmp_path / "page.html")))
     text = (tmp_path / "page.html").read_text()
     assert all(f"episode {number}: {name}" in text for number, name in enumerate(("one", "two", "three")))
+    next(folder.glob("episodes/episode-000000-*")).unlink()
+    every, (alone,) = (clips_of(WatchSettings(dataset=str(folder), episode=one)) for one in (None, 1))
+    assert [one.title.split(",")[0] for one in every] == ["episode 1: two", "episode 2: three"]
+    for clip in (every[0], alone):
+        assert clip.title.startswith("episode 1: two, ")
+        assert np.array_equal(clip.rows, rows_of_game(KEYS[8:]))
 
 
 def test_keys_become_a_film(tmp_path: Path) -> None:
@@ -79,27 +70,18 @@ def test_drawn_games_are_those_of_the_seed(tmp_path: Path) -> None:
         ({}, "dataset is not set: expected one of dataset, keys and policy"),
         ({"keys": "champion", "policy": "champion"}, "keys=champion and policy=champion: expected one of"),
         ({"keys": "champion", "out": "film.avi"}, r"out=film.avi: expected the name of a page \(.html\)"),
+        ({"keys": "champion", "out": "file/page.html"}, "out=.*file is a file; give out= another folder"),
+        ({"keys": "champion", "out": "file/film.mp4"}, "out=.*file is a file; give out= another folder"),
+        ({"dataset": "games", "episode": 7}, "episode=7: .*games has no such episode"),
+        ({"dataset": "keyless"}, "has no keys, so its game cannot be played again; qwop-dataset reconstruct"),
     ],
 )
-def test_wrong_settings_are_refused(settings: dict[str, str], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        WatchSettings(**settings)  # type: ignore[arg-type]
-
-
-def test_an_episode_that_is_not_there_is_refused(folder: Path) -> None:
-    with pytest.raises(BadInput, match=r"episode=7: .*games has no such episode"):
-        clips_of(WatchSettings(dataset=str(folder), episode=7))
-
-
-def test_a_game_without_keys_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_shown_is_refused(
+    settings: dict[str, Any], message: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dataset = open_dataset(folder)
-    keyless = dataset_of(tmp_path / "keyless", dataset.info, replace(dataset[0], keys=None)).folder
-    with pytest.raises(BadInput, match=r"has no keys, so its game cannot be played again; qwop-dataset reconstruct"):
-        clips_of(WatchSettings(dataset=str(keyless)))
-
-
-@pytest.mark.parametrize("name", ["page.html", "film.mp4"])
-def test_a_place_that_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
+    dataset_of(tmp_path / "keyless", dataset.info, replace(dataset[0], keys=None))
     (tmp_path / "file").touch()
-    with pytest.raises(BadInput, match=r"out=.*file is a file; give out= another folder"):
-        run(WatchSettings(keys="champion", out=str(tmp_path / "file" / name)))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=message):
+        run(WatchSettings(**settings))

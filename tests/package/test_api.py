@@ -50,7 +50,7 @@ def train(policy: Policy, games: Path, **settings: Any) -> FinetuneResult:
 
 
 @pytest.mark.usefixtures("no_files")
-def test_a_dataset_is_cloned_alike_from_its_folder_and_as_an_object(games: Path, clone: qwop.CloneResult) -> None:
+def test_a_dataset_is_cloned_alike_in_either_form_and_a_clone_goes_on(games: Path, clone: qwop.CloneResult) -> None:
     again = qwop.pretrain(qwop.open_dataset(games), epochs=2, games=2, hidden=[8], quiet=True)
     assert same(weights(clone.policy), weights(again.policy))
     assert clone.policy.training == again.policy.training
@@ -58,21 +58,19 @@ def test_a_dataset_is_cloned_alike_from_its_folder_and_as_an_object(games: Path,
     assert {"clone", "majority"} <= set(clone.measures.index)
     assert clone.games["episodes"].tolist() == [2, 2]
     assert clone.report.startswith("<!doctype html>")
-
-
-@pytest.mark.usefixtures("no_files")
-def test_a_clone_goes_on_from_a_policy(games: Path, clone: qwop.CloneResult) -> None:
-    before = weights(clone.policy)
     more = qwop.pretrain(games, policy=clone.policy, epochs=1, games=0, quiet=True)
     assert more.policy.network.hidden == (8,)  # type: ignore[attr-defined]
-    assert not same(before, weights(more.policy))
-    assert same(before, weights(clone.policy))
+    assert not same(weights(again.policy), weights(more.policy))
+    assert same(weights(again.policy), weights(clone.policy))
 
 
 @pytest.mark.usefixtures("no_files")
 def test_a_schedule_made_in_python_trains_a_policy(games: Path, clone: qwop.CloneResult) -> None:
     before, rows = weights(clone.policy), []
+    torch.set_num_threads(3)
     run = train(clone.policy, games, callbacks=[lambda phase, decisions, row: rows.append((phase, decisions, row))])
+    assert torch.get_num_threads() == 3
+    torch.set_num_threads(1)
     assert same(before, weights(clone.policy))
     assert not same(before, weights(run.policy))
     assert run.log[["phase", "decisions"]].values.tolist() == [
@@ -144,16 +142,6 @@ def test_a_policy_is_evaluated(clone: qwop.CloneResult) -> None:
     assert shorter.table["decisions"].tolist() == [4]
     with pytest.raises(BadInput, match="episode: no such setting; did you mean episodes"):
         qwop.evaluate(clone.policy, episode=3)
-
-
-def test_the_number_of_threads_stays(games: Path, clone: qwop.CloneResult) -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
-        train(clone.policy, games)
-        assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_print_shows_the_figures_of_a_row(capsys: pytest.CaptureFixture[str]) -> None:
