@@ -23,6 +23,8 @@ from qwop.policies.rollout import Game, play
 from ..fakes import Odd, game_without_rows, registered, untrained
 
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 5, "time_limit": 4.0})
+LATE = EnvironmentSpec("QWOP-v1", {**QWOP.settings, "delay": 0.3})
+"""The same start, and yet another game."""
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +48,8 @@ def of(*results: GameResult) -> Evaluation:
 
 
 def test_times_are_of_the_finished_games_and_metres_of_all() -> None:
-    evaluation = of(
-        run(0, 60.0, 100.4, "finished"),
-        run(1, 3.0, 4.0, "fell"),
-        run(2, 50.0, 101.0, "finished"),
-        run(3, 120.0, 55.0, "stopped"),
-        run(4, 52.0, 100.6, "finished"),
-    )
+    runs = [(60.0, 100.4, "finished"), (3.0, 4.0, "fell"), (50.0, 101.0, "finished"), (120.0, 55.0, "stopped")]
+    evaluation = of(*(run(place, *one) for place, one in enumerate([*runs, (52.0, 100.6, "finished")])))
     figures = evaluation.summary()
     assert (figures["episodes"], figures["finishes"]) == (5, 3)
     assert (figures["best_seconds"], figures["median_seconds"], figures["mean_seconds"]) == (50.0, 52.0, 54.0)
@@ -119,6 +116,8 @@ def test_drawn_games_have_their_own_part_for_each_start(policy: Policy) -> None:
     settings = EvaluationSettings(episodes=40, max_idle_frames=90, greedy=False)
     evaluation = evaluate(policy, settings)
     assert not evaluation.exact
+    assert not evaluate(policy, EvaluationSettings(episodes=3), LATE).exact
+    assert games_of(EvaluationSettings(), LATE) == 100
     assert len(evaluation.results) == games_of(settings, QWOP) == 80
     assert [result.index for result in evaluation.results] == list(range(80))
     starts = {start.name: games for start, games in evaluation.by_start.items()}
@@ -134,12 +133,6 @@ def test_drawn_games_have_their_own_part_for_each_start(policy: Policy) -> None:
     assert evaluation.summary()["mean_metres"] == pytest.approx(np.mean([one.metres for one in starts["any"]]))
 
 
-def test_late_decisions_make_games_a_matter_of_chance(policy: Policy) -> None:
-    late = EnvironmentSpec("QWOP-v1", {**QWOP.settings, "delay": 0.3})
-    assert games_of(EvaluationSettings(), late) == 100
-    assert not evaluate(policy, EvaluationSettings(episodes=3), late).exact
-
-
 def test_greedy_games_with_the_same_start_count_as_one_in_the_interval() -> None:
     repeated = [run(place, 50.0 + place % 2, 100.5, "finished") for place in range(40)]
     same_start = of(*(replace(one, idle_frames=one.index % 2) for one in repeated)).summary()
@@ -151,8 +144,7 @@ def test_greedy_games_with_the_same_start_count_as_one_in_the_interval() -> None
     falls = [run(place, 3.0, 4.0, "fell") for place in range(100, 140)]
     with_falls = of(*falls, *(replace(one, idle_frames=one.index % 2) for one in repeated)).summary()
     assert with_falls["mean_seconds_interval"] == [50.0, 51.0]
-    late = EnvironmentSpec("QWOP-v1", {**QWOP.settings, "delay": 0.3})  # the same start, and yet another game
-    drawn = replace(of(*(replace(one, idle_frames=one.index % 2) for one in repeated)), environment=late).summary()
+    drawn = replace(of(*(replace(one, idle_frames=one.index % 2) for one in repeated)), environment=LATE).summary()
     assert drawn["mean_seconds_interval"] == different["mean_seconds_interval"]
 
 

@@ -19,12 +19,6 @@ from .conftest import side_by_side
 Make = Callable[..., Any]
 
 
-def table(rows: dict[int, list[float]]) -> Callable[..., float]:
-    """Figures by trial, in the order of its runs."""
-    figures = {trial: list(row) for trial, row in rows.items()}
-    return lambda trial, seed, values: figures[trial].pop(0)
-
-
 def test_every_trial_has_its_repeats_and_counts_by_their_mean(bench: Make) -> None:
     own = bench()
     results = own.search()
@@ -74,16 +68,6 @@ def test_a_disk_that_fails_after_a_trials_end_was_written_is_named(
     assert [one.state for one in bench(lambda trial, seed, values: 1.0).search().trials] == ["complete"] * 6
 
 
-def test_a_line_that_a_killed_process_did_not_finish_is_dropped(bench: Make) -> None:
-    before = bench(trials=2).search().trials
-    journal = bench(trials=2).folder / JOURNAL
-    with journal.open("a") as file:
-        file.write('{"op_code": 6, "work')
-    results = bench(trials=3).search()
-    assert results.trials[:2] == before
-    assert len(results.trials) == 3
-
-
 def test_two_processes_share_a_search(bench: Make) -> None:
     def slow(trial: int, seed: int, values: Any) -> float:
         time.sleep(0.01)
@@ -101,19 +85,24 @@ def test_a_process_takes_over_the_trial_of_one_that_dies_beside_it(bench: Make, 
     assert [len(one.search) for one in bench().results.trials] == [3] * 6
 
 
-def test_a_mean_below_the_median_is_given_up_even_after_a_lucky_first_run(bench: Make) -> None:
-    rows = {0: [10, 10, 10], 1: [11, 11, 11], 2: [9, 12, 9], 3: [500, -500], 4: [1], 5: [10, 11, 12]}
-    results = bench(table(rows), pruner="median", prune_after=3).search()
-    states = [one.state for one in results.trials]
-    assert states == ["complete", "complete", "complete", "pruned", "pruned", "complete"]
-    assert [[*one.search.values()] for one in results.trials] == [*rows.values()]
-
-
-def test_where_less_is_better_a_mean_above_the_median_is_given_up(bench: Make) -> None:
-    rows = {0: [10, 10, 10], 1: [11, 11, 11], 2: [500], 3: [1, 1, 1], 4: [9.9, 10, 10], 5: [10.6]}
-    results = bench(table(rows), pruner="median", prune_after=2, direction="minimise").search()
-    assert [one.state == "pruned" for one in results.trials] == [False, False, True, False, False, True]
-    assert results.ranked[0].number == 3
+@pytest.mark.parametrize(
+    ("settings", "rows", "pruned", "best"),
+    [
+        # Even after a lucky first run.
+        ({"prune_after": 3}, [[10, 10, 10], [11, 11, 11], [9, 12, 9], [500, -500], [1], [10, 11, 12]], {3, 4}, {1, 5}),
+        ({"prune_after": 2, "direction": "minimise"},
+         [[10, 10, 10], [11, 11, 11], [500], [1, 1, 1], [9.9, 10, 10], [10.6]], {2, 5}, {3}),
+    ],
+)  # fmt: skip
+def test_a_mean_that_is_worse_than_the_median_is_given_up(
+    settings: dict[str, Any], rows: list[list[float]], pruned: set[int], best: set[int], bench: Make
+) -> None:
+    figures = [list(row) for row in rows]
+    results = bench(lambda trial, seed, values: figures[trial].pop(0), pruner="median", **settings).search()
+    assert {one.number for one in results.trials if one.state == "pruned"} == pruned
+    assert {one.state for one in results.trials} == {"complete", "pruned"}
+    assert [[*one.search.values()] for one in results.trials] == rows
+    assert results.ranked[0].number in best
 
 
 def test_a_trial_that_fails_says_why_and_the_search_goes_on(bench: Make) -> None:
@@ -127,7 +116,11 @@ def test_a_trial_that_fails_says_why_and_the_search_goes_on(bench: Make) -> None
     assert results.trials[1].error == "the network exploded"
 
 
-def test_more_trials_continue_a_search(bench: Make) -> None:
-    few = bench(trials=3).search().trials
-    assert bench(trials=5).search().trials[:3] == few
-    assert bench(trials=5).search().trials == bench(trials=5, name="at once").search().trials
+def test_more_trials_continue_a_search_whose_last_line_a_kill_cut_off(bench: Make) -> None:
+    few = bench(trials=3)
+    before = few.search().trials
+    with (few.folder / JOURNAL).open("a") as file:
+        file.write('{"op_code": 6, "work')
+    after = bench(trials=5).search().trials
+    assert after[:3] == before
+    assert after == bench(trials=5, name="at once").search().trials
