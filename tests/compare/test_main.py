@@ -120,7 +120,9 @@ def test_the_evaluations_of_other_programs_are_compared(tmp_path: Path) -> None:
     assert f"<pre>python {tmp_path}/other.py seed={{seed}} out={{run}}</pre>" in comparison.page
 
 
-def test_a_training_is_read_with_its_evaluation_log_and_command(runs_folder: Path) -> None:
+def test_a_training_is_read_with_its_evaluation_log_and_command_or_the_best_of_several_evaluations(
+    runs_folder: Path, tmp_path: Path
+) -> None:
     run = read_run(runs_folder / "fast-1")
     evaluation = json.loads((runs_folder / "fast-1/phases/1-alone.json").read_text())
     assert run["greedy"]["mean_return"] == evaluation["mean_return"]
@@ -128,16 +130,11 @@ def test_a_training_is_read_with_its_evaluation_log_and_command(runs_folder: Pat
     assert (run["seed"], run["environment"]) == (1, "CartPole-v1")
     assert [row["decisions"] for row in run["log"]] == [128, 256, 384]
     assert run["command"] == f"qwop-finetune {' '.join(BRIEF)} algorithm.learning_rate=0.003"  # without seed and out
-
-
-def test_a_run_that_keeps_the_best_is_read_with_the_policy_that_it_kept(runs_folder: Path, tmp_path: Path) -> None:
-    """The start's evaluation is made better than that of the end."""
-    folder = shutil.copytree(runs_folder / "fast-0", tmp_path / "best-0")
-    settings = (folder / "config.yaml").read_text()
-    (folder / "config.yaml").write_text(settings.replace("keep: last", "keep: best"))
-    start = json.loads((folder / "phases/0-start.json").read_text()) | {"mean_return": 499.0}
-    (folder / "phases/0-start.json").write_text(json.dumps(start))
-    assert read_run(folder)["greedy"]["mean_return"] == 499.0
+    best = shutil.copytree(runs_folder / "fast-1", tmp_path / "best-1")
+    (best / "config.yaml").write_text((best / "config.yaml").read_text().replace("keep: last", "keep: best"))
+    start = json.loads((best / "phases/0-start.json").read_text()) | {"mean_return": 499.0}  # better than the end
+    (best / "phases/0-start.json").write_text(json.dumps(start))
+    assert read_run(best)["greedy"]["mean_return"] == 499.0
 
 
 def test_evaluations_have_the_numbers_of_their_folders_and_the_log_of_the_training_within(

@@ -56,10 +56,14 @@ def test_names_in_braces_are_replaced_and_settings_in_braces_stay() -> None:
     ]  # fmt: skip
 
 
-def test_a_row_with_one_run_serves_every_seed() -> None:
+def test_a_row_with_one_run_serves_every_seed_and_any_name_is_a_folder() -> None:
     games = {"command": "python work.py out={run}", "seeds": [5]}
-    _, *others = jobs_of({"_games": games, "row": "qwop-pretrain dataset={_games}"}, [0, 5], Path("o"))
-    assert [job.commands[0][1] for job in others] == ["dataset=o/_games-5"] * 2
+    first, *others = jobs_of({"_o's/a b": games, "row": 'qwop-pretrain "dataset={_o\'s/a b}"'}, [0, 5], Path("my out"))
+    assert first.folder == Path("my out/_o's-a b-5")
+    assert first.commands == [["python", "work.py", "out=my out/_o's-a b-5"]]
+    assert [job.commands[0][1] for job in others] == ["dataset=my out/_o's-a b-5"] * 2
+    with pytest.raises(BadInput, match="it's: No closing quotation"):
+        jobs(row="python it's")
 
 
 def test_what_is_done_is_not_repeated() -> None:
@@ -134,11 +138,3 @@ def test_an_interrupted_training_is_resumed() -> None:
     Path("tuned/metrics.jsonl").touch()
     assert runner._line(words)[-1] == "resume=true"
     assert "resume=true" not in runner._line(("qwop-pretrain", *words[1:]))
-
-
-def test_a_name_with_quotes_spaces_and_slashes_is_a_folder() -> None:
-    (job,) = jobs_of({"_o's/a b": "python work.py out={run}"}, 1, Path("my out"))
-    assert job.folder == Path("my out/_o's-a b-0")
-    assert job.commands == [["python", "work.py", "out=my out/_o's-a b-0"]]
-    with pytest.raises(BadInput, match="it's: No closing quotation"):
-        jobs(row="python it's")

@@ -36,13 +36,6 @@ def test_a_recorder_that_starts_meanwhile_removes_no_file_under_way(
     assert (folder / "README.md").exists()
 
 
-def test_what_an_author_wrote_in_the_card_stays_in_any_encoding(folder: Path) -> None:
-    (folder / "README.md").write_bytes("Größe\r\n".encode("latin-1"))
-    describe(folder)
-    assert (folder / "README.md").read_bytes().startswith("Größe".encode("latin-1"))
-    assert len(list(open_dataset(folder))) == 3
-
-
 def test_the_card_has_front_matter_and_follows_the_episodes(
     folder: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 ) -> None:
@@ -71,12 +64,15 @@ def test_a_folder_that_may_not_be_entered_is_said(folder: Path, monkeypatch: pyt
         open_dataset(folder)
 
 
-def test_an_authors_card_gets_the_front_matter_of_an_upload_whose_entries_are_set_once_and_stay(folder: Path) -> None:
-    (folder / "README.md").write_text("# Mine\n")
+def test_an_authors_card_in_any_encoding_gets_the_front_matter_of_an_upload_whose_entries_are_set_once(
+    folder: Path,
+) -> None:
+    card = folder / "README.md"
+    card.write_bytes("# Größe\n".encode("latin-1"))
     for licence in ("mit", "cc-by-4.0"):
         describe(folder, {"license": f" {licence}", "pretty_name": ' "My games"'})
     describe(folder)
-    text = (folder / "README.md").read_text()
+    text = card.read_text(encoding="latin-1")
     assert text.startswith('---\npretty_name: "My games"\nlicense: cc-by-4.0\ntask_categories:\n')
-    assert 'path: "episodes/*.parquet"\n---\n\n# Mine\n' in text
+    assert 'path: "episodes/*.parquet"\n---\n\n# Größe\n' in text
     assert (text.count("license:"), text.count("---\n")) == (1, 2)
