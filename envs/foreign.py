@@ -137,7 +137,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         )
 
     def _as_stored(self, observation: Any) -> Any:
-        """A copy, because some environments change the array that they gave before."""
+        """The observation in the stored type: a copy, because some environments change the array that they gave."""
         usual = observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape
         if usual and hypot(*observation.tolist()) <= LARGEST:
             return observation.astype(self._dtype)
