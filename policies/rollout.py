@@ -123,31 +123,31 @@ class _Start:
     idle_frames: int
 
 
+@dataclass(eq=False)
 class _Games:
-    """Slots of a vector environment. A slot whose game has ended gets the next game, if there is one."""
+    """Slots of a vector environment. A slot whose game has ended gets the next game, if there is one.
 
-    def __init__(
-        self,
-        policy: Policy,
-        vector: VectorEnv,
-        numbers: range,
-        seed: int,
-        greedy: bool,
-        info_names: Collection[str],
-        idle_frames: Sequence[int] | None,
-        keep_observations: bool,
-    ) -> None:
-        self.policy, self.vector, self.seed, self.greedy = policy, vector, seed, greedy
-        self.info_names, self.keep_observations = info_names, keep_observations
-        self.idle_frames = None if idle_frames is None else dict(zip(numbers, idle_frames, strict=True))
+    indices: numbers of the games; the rest as in `play`.
+    """
+
+    policy: Policy
+    vector: VectorEnv
+    indices: range
+    seed: int
+    greedy: bool
+    info_names: Collection[str]
+    idle_frames: Sequence[int] | None
+    keep_observations: bool
+
+    def __post_init__(self) -> None:
         self.running: dict[int, _Start] = {}
         self.steps: list[dict[str, NDArray[Any]]] = []  # arrays [n, ...] by name, those since the oldest game's start
         self.first = 0  # number of the first of them
-        self.uniforms = np.zeros((vector.num_envs, _DRAWN))
-        self.next_index, self.end = numbers.start, numbers.stop
-        self.observations = policy.observation.zeros(vector.num_envs)
-        self.initial = self.state = policy.initial_state(vector.num_envs)
-        self._start(list(range(vector.num_envs)))
+        self.uniforms = np.zeros((self.vector.num_envs, _DRAWN))
+        self.next_index = self.indices.start
+        self.observations = self.policy.observation.zeros(self.vector.num_envs)
+        self.initial = self.state = self.policy.initial_state(self.vector.num_envs)
+        self._start(list(range(self.vector.num_envs)))
 
     def step(self) -> list[Game]:
         """Make one decision in every running game. Returns the games that ended."""
@@ -194,7 +194,7 @@ class _Games:
         return numbers
 
     def _start(self, slots: list[int]) -> None:
-        slots = slots[: self.end - self.next_index]
+        slots = slots[: self.indices.stop - self.next_index]
         if not slots:
             return
         if self.idle_frames is not None and len(slots) > 1:
@@ -205,25 +205,20 @@ class _Games:
         mask[slots] = True
         options: dict[str, Any] = {"reset_mask": mask}
         if self.idle_frames is not None:
-            options["idle_frames"] = self.idle_frames[self.next_index]
+            options["idle_frames"] = self.idle_frames[self.next_index - self.indices.start]
         starts = {}
         for index, slot in enumerate(slots, self.next_index):
             for_reset, for_actions = np.random.SeedSequence(self.seed, spawn_key=(index,)).spawn(2)
-            starts[slot] = (index, int(for_reset.generate_state(1)[0]), np.random.default_rng(for_actions))
-        seeds = [starts[slot][1] if slot in starts else None for slot in range(self.vector.num_envs)]
+            starts[slot] = int(for_reset.generate_state(1)[0]), np.random.default_rng(for_actions)
+        seeds = [starts[slot][0] if slot in starts else None for slot in range(self.vector.num_envs)]
         # Gymnasium's annotation knows one seed, its environments take one for each slot.
         observations, infos = self.vector.reset(seed=seeds, options=options)  # type: ignore[arg-type]
         self.observations = self.policy.observation.array(observations)
         self.state = reset_rows(self.state, self.initial, mask)
-        for slot, (index, reset_seed, generator) in starts.items():
-            self.running[slot] = _Start(
-                index=index,
-                seed=reset_seed,
-                generator=generator,
-                step=self._now,
-                clock=float(infos["clock"][slot]) if "clock" in self.info_names & infos.keys() else 0.0,
-                idle_frames=int(infos["frames"][slot]) if "frames" in infos else 0,
-            )
+        for index, slot in enumerate(slots, self.next_index):
+            clock = float(infos["clock"][slot]) if "clock" in self.info_names & infos.keys() else 0.0
+            idle = int(infos["frames"][slot]) if "frames" in infos else 0
+            self.running[slot] = _Start(index, *starts[slot], self._now, clock, idle)
         self.next_index += len(slots)
 
     def _finish(self, slot: int, terminated: bool, truncated: bool, infos: dict[str, Any]) -> Game:

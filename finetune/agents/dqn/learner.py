@@ -1,7 +1,6 @@
 """Deep Q-learning: network, target network, optimiser, one update on transitions, and the agent with its memory."""
 
 import copy
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -47,9 +46,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._dense = LeafGradients.of(self.network.dense_layers())
         self._dense_target = LeafGradients.of(self.target.dense_layers())
-        self._gradients: Callable[..., StepResult] = self._set_gradients
-        if device.type == "cuda":
-            self._gradients = CudaGraphs(self._set_gradients, self._parameters)
+        self._gradients = CudaGraphs(self._set_gradients, self._parameters)
         self.optimiser: torch.optim.Optimizer
         if settings.optimiser == "adam":
             self.optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)

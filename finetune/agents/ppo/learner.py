@@ -116,8 +116,7 @@ class PpoLearner(LiveLearner[TrunkedPolicy, PpoSettings]):
         if values is not None and settings.precision == "float32":
             self._dense = LeafGradients.of(DenseLayers.of([*values.trunk, head]), network.dense_layers())
         self._parameters = [*network.parameters(), *(() if values is None else values.parameters())]
-        on_gpu = device.type == "cuda"
-        self._gradients = CudaGraphs(self._set_gradients, self._parameters) if on_gpu else self._set_gradients
+        self._gradients = CudaGraphs(self._set_gradients, self._parameters)
         self.optimiser = torch.optim.Adam(self._parameters, eps=settings.epsilon, fused=True)
 
     def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
