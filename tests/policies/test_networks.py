@@ -16,7 +16,7 @@ from qwop.policies.networks import (
     Values,
     with_q_head,
 )
-from qwop.policies.q_networks import EnsembleQ, QNetwork, dueling
+from qwop.policies.q_networks import EnsembleQ, QNetwork
 from qwop.policies.recurrent import RecurrentActorCritic
 
 ATARI = ObservationSpec((4, 84, 84), "uint8")
@@ -106,12 +106,6 @@ def test_an_actor_keeps_its_probabilities_with_a_q_head(kind: type[Actor], becom
     assert all(one is not other for one, other in zip(made.parameters(), actor.parameters(), strict=False))
     beyond = torch.full((1, 5), 1e3)
     assert torch.equal(made.logits(beyond), actor.logits(beyond)) is (becomes is TanhActorCritic)
-
-
-def test_dueling_takes_the_mean_off_the_advantages() -> None:
-    values, advantages = torch.tensor([[2.0]]), torch.tensor([[1.0], [2.0], [6.0]])
-    assert dueling(values, advantages).flatten().tolist() == [0.0, 1.0, 5.0]
-    assert torch.equal(dueling(values, advantages + 7), dueling(values, advantages))
 
 
 def test_the_members_of_an_ensemble_have_layers_of_their_own_and_q_is_their_mean() -> None:
