@@ -144,7 +144,8 @@ class QWOPVectorEnv(CompiledVectorEnv):
             if games.pictures is None:
                 final = np.where(ends[:, np.newaxis], games.final_observations, observations)
             else:
-                self._begin_where(ends)
+                games.reset(ends, self._next_idle)
+                self._look_at(ends, ends)
                 observations = games.observed()
             self._begun(ends)
         return observations, rewards, terminations, truncations, infos_of_step(infos, final, ends)
@@ -254,13 +255,6 @@ class QWOPVectorEnv(CompiledVectorEnv):
         self._draw_next_idle(mask)
         self._keys[mask], self._origins[mask] = 0, -1
         self._forget(mask)
-
-    def _begin_where(self, ended: NDArray[np.bool_]) -> None:
-        """Begin the next games in these rows, and draw them."""
-        self._do[:] = np.where(ended, batch.BEGIN, batch.NOTHING)
-        self._play_all(follow=False)
-        self._do[:] = batch.DECIDE
-        self._look_at(ended, ended)
 
     def _play_all(self, follow: bool) -> None:
         spaces = dict(zip(self._ranges, self._workspaces, strict=True))
