@@ -169,24 +169,27 @@ def test_a_text_is_taken_as_it_is_typed_and_comes_back(text: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "names"),
+    ("word", "value"),
     [
-        ("[a,b]", ("a", "b")),
-        ("[O'Brien, José ,1e3]", ("O'Brien", "José", "1e3")),
-        ("['a,b',c]", ("a,b", "c")),
-        ("[a[0-9].npz, 'b c']", ("a[0-9].npz", "b c")),
-        ("[a(,b]", ("a(", "b")),
-        ("[null,true,2026_11_25]", ("null", "true", "2026_11_25")),
+        ("names=[a,b]", ("a", "b")),
+        ("names=[O'Brien, José ,1e3]", ("O'Brien", "José", "1e3")),
+        ("names=['a,b',c]", ("a,b", "c")),
+        ("names=[a[0-9].npz, 'b c']", ("a[0-9].npz", "b c")),
+        ("names=[a(,b]", ("a(", "b")),
+        ("names=[null,true,2026_11_25]", ("null", "true", "2026_11_25")),
+        ("note='a b'", "a b"),
+        ("note='null'", "null"),
+        ("note=null", None),
+        ("note=~/x", "~/x"),
+        ("out=~/games", "/home/me/games"),
+        ("files=[~/a.npz,b~]", ("/home/me/a.npz", "b~")),
     ],
 )
-def test_a_list_has_the_texts_between_its_commas(text: str, names: tuple[str, ...]) -> None:
-    assert WALK.read([f"names={text}"]).names == names
-
-
-def test_quotes_and_null_are_read_as_such() -> None:
-    assert WALK.read(["note='a b'"]).note == "a b"
-    assert WALK.read(["note='null'"]).note == "null"
-    assert WALK.read(["note=x", "note=null"]).note is None
+def test_lists_quotes_null_and_home_folders_are_read_as_such(
+    word: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert getattr(WALK.read(["note=x", word]), word.partition("=")[0]) == value
 
 
 def test_free_settings_take_what_is_nothing_else_as_texts_and_any_names() -> None:
@@ -195,13 +198,6 @@ def test_free_settings_take_what_is_nothing_else_as_texts_and_any_names() -> Non
     assert WALK.read(["free={größe: O'Brien, a: {x: 1}}", "free.a={y: 2}"]).free == {
         "größe": "O'Brien", "a": {"x": 1, "y": 2},
     }  # fmt: skip
-
-
-def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    settings = WALK.read(["out=~/games", "files=[~/a.npz,b~]", "pet=cat", "pet.file=~", "note=~/x"])
-    assert (settings.out, settings.files, settings.note) == ("/home/me/games", ("/home/me/a.npz", "b~"), "~/x")
-    assert settings.pet == Cat(file="/home/me")
 
 
 def test_settings_are_composed_inside_anothers_hydra_and_twice() -> None:
