@@ -56,6 +56,11 @@ svg .dot { stroke-width: 5; stroke-linecap: round; }
 svg polygon { fill-opacity: 0.16; stroke: none; }
 svg .band { font-size: 12.5px; } svg .shaded { fill: var(--shade); }
 svg .plain { fill: var(--soft); stroke: var(--paper); }
+@media (max-width: 560px) {
+  td, th { padding-right: 8px; font-size: 14px; } table.facts td:first-child { white-space: normal; }
+  table.figures th, table.figures td:first-child { white-space: normal; }
+  table.figures td:first-child { min-width: 7em; }
+}
 """
 """Style of pages and charts (a grid of them has the class `charts`), light or dark as the system is."""
 
