@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput, quoted
-from ..actions import whole
 from ..engine import layout as at
 from ..engine import page, play_together
 from ..engine.interface import TRIGONOMETRIES
@@ -65,7 +64,8 @@ class Opening:
 
     def __post_init__(self) -> None:
         for name, least, most in (("resets", 1, 100), ("held", 0, 15), ("waiting", 0, LONGEST_WAIT)):
-            if not least <= whole(value := getattr(self, name)) <= most:
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value <= most:
                 raise BadInput(f"{name}={value!r}: expected a whole number from {least} to {most:,}")
 
 
