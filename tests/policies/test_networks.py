@@ -5,7 +5,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
-from qwop.policies.encoders import ROWS_AT_ONCE, Convolutions, ObservationScaler, PixelScaler
+from qwop.policies.encoders import ROWS_AT_ONCE, Convolutions, ObservationScaler, PixelScaler, RunningStatistics
 from qwop.policies.networks import (
     SCALED_LIMIT,
     Actor,
@@ -202,3 +202,13 @@ def test_pictures_that_a_network_cannot_see_are_refused(
 ) -> None:
     with pytest.raises(BadInput, match=said):
         architecture(ObservationSpec(shape, "uint8"), 6, (8,))
+
+
+def test_running_statistics_are_those_of_all_rows_so_far() -> None:
+    rows = np.random.default_rng(0).normal([5.0, -300.0], [2.0, 0.1], (70, 2))
+    statistics, running = RunningStatistics(2), ObservationScaler(2)
+    for part in np.split(rows, [1, 40]):
+        statistics.add(part)
+    statistics.put_into(running)
+    np.testing.assert_allclose(running.mean, rows.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(running.std, rows.std(axis=0), rtol=1e-6)
