@@ -94,7 +94,9 @@ def saying_how_to_continue(console: Console, after: Callable[[], str], resumable
     continue it."""
     try:
         yield
-    except (EnvironmentFailed, KeyboardInterrupt):
-        hint = "continues" if resumable() else "starts anew"
-        console.print(f"stopped after {after()}; the same command with resume=true {hint}")
+    except (EnvironmentFailed, KeyboardInterrupt) as end:
+        if resumable():
+            console.print(f"stopped after {after()}; the same command with resume=true continues")
+        elif isinstance(end, KeyboardInterrupt):  # one that fails at once would fail again
+            console.print(f"stopped after {after()}; the same command with resume=true starts anew")
         raise

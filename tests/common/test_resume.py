@@ -14,6 +14,7 @@ from rich.console import Console
         (KeyboardInterrupt(), True, "stopped after 5 decisions; the same command with resume=true continues\n"),
         (EnvironmentFailed("its step failed"), True, "stopped after 5 decisions; the same command with resume=true "),
         (KeyboardInterrupt(), False, "stopped after 5 decisions; the same command with resume=true starts anew\n"),
+        (EnvironmentFailed("its step failed"), False, ""),  # at once, as it would again
         (BadInput("training has diverged"), True, ""),  # which would go on as before
     ],
 )

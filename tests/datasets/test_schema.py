@@ -110,3 +110,6 @@ def test_differences_name_the_settings_and_what_is_observed(info: DatasetInfo) -
     ]
     named = EnvironmentSpec("QWOP-v1", {**info.environment.settings, "observation_lag": 0, "time_limit": 120.0})
     assert info.differences(DatasetInfo(named, info.observation, info.actions)) == []  # no more than defaults
+    race = DatasetInfo(EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2}), info.observation, info.actions)
+    assert info.differences(race) == ["environment is QWOP-v1, not QWOPRace-v1"]
+    assert race.differences(info) == ["environment is QWOPRace-v1, not QWOP-v1"]
