@@ -99,11 +99,16 @@ def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated
     assert all(episode.truncated and episode.outcome == "truncated" for episode in episodes)
 
 
-def test_a_second_page_is_refused(cartpole: Any) -> None:
+def test_a_second_page_is_refused_until_the_first_is_closed(cartpole: Any) -> None:
     with cartpole.page() as connection:
         Page(connection).send("start")
         with cartpole.page() as second, pytest.raises(ConnectionClosed, match="1013"):
             second.recv(timeout=10)
+    with cartpole.page() as third:
+        page = Page(third)
+        page.send("start")
+        page.keys(LEFT)
+    cartpole.wait_for_games(1)
 
 
 def broken(decisions: int) -> Any:
